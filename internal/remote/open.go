@@ -1,0 +1,20 @@
+package remote
+
+import (
+	"fmt"
+
+	"migrator/internal/config"
+)
+
+// Open gives the node that an access describes. Kinds that this version does
+// not offer are ErrUnsupported.
+func Open(access config.Access) (Node, error) {
+	switch access.Kind {
+	case "local":
+		return NewLocal(), nil
+	case "ssh", "wrapper", "manual":
+		return nil, fmt.Errorf("access kind %s: %w", access.Kind, ErrUnsupported)
+	default:
+		return nil, fmt.Errorf("access kind %q is unknown: want local, ssh, wrapper or manual", access.Kind)
+	}
+}
