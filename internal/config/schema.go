@@ -1,0 +1,147 @@
+package config
+
+import "github.com/goccy/go-yaml/ast"
+
+// The raw types mirror migrations.yaml key by key. Scalars stay text here and
+// are judged in validation, so that all problems are found in one pass.
+
+type rawFile struct {
+	Migrations []rawMigration `yaml:"migrations"`
+}
+
+type rawMigration struct {
+	Name      text `yaml:"name"`
+	ZooKeeper struct {
+		Connect text `yaml:"connect"`
+	} `yaml:"zookeeper"`
+	Kafka struct {
+		Version   text  `yaml:"version"`
+		Bootstrap texts `yaml:"bootstrap"`
+	} `yaml:"kafka"`
+	Quorum struct {
+		Mode     text `yaml:"mode"`
+		Listener struct {
+			Name     text `yaml:"name"`
+			Protocol text `yaml:"protocol"`
+			Port     text `yaml:"port"`
+		} `yaml:"listener"`
+	} `yaml:"quorum"`
+	BrokerDefaults     rawSettings `yaml:"broker_defaults"`
+	ControllerDefaults rawSettings `yaml:"controller_defaults"`
+	Brokers            []rawNode   `yaml:"brokers"`
+	Controllers        []rawNode   `yaml:"controllers"`
+	Gates              struct {
+		GoodPolls    text `yaml:"good_polls"`
+		PollInterval text `yaml:"poll_interval"`
+		StepTimeout  text `yaml:"step_timeout"`
+		MaxFactAge   text `yaml:"max_fact_age"`
+	} `yaml:"gates"`
+	Soak []struct {
+		Phase    text `yaml:"phase"`
+		Duration text `yaml:"duration"`
+	} `yaml:"soak"`
+	Drill struct {
+		Phase          text  `yaml:"phase"`
+		Kinds          texts `yaml:"kinds"`
+		MaxUnavailable text  `yaml:"max_unavailable"`
+	} `yaml:"drill"`
+	Roll struct {
+		Batch    text `yaml:"batch"`
+		MaxNodes text `yaml:"max_nodes"`
+		First    text `yaml:"first"`
+	} `yaml:"roll"`
+	Canary struct {
+		Topic    text `yaml:"topic"`
+		Interval text `yaml:"interval"`
+		Off      text `yaml:"off"`
+	} `yaml:"canary"`
+	Approve texts `yaml:"approve"`
+}
+
+// rawSettings is what *_defaults and a node have in common.
+type rawSettings struct {
+	Access     *rawAccess   `yaml:"access"`
+	Properties text         `yaml:"properties"`
+	Logs       texts        `yaml:"logs"`
+	LogDirs    texts        `yaml:"log_dirs"`
+	Settings   []rawSetting `yaml:"settings"`
+	Commands   rawCommands  `yaml:"commands"`
+}
+
+type rawNode struct {
+	ID   text        `yaml:"id"`
+	Host text        `yaml:"host"`
+	Port text        `yaml:"port"`
+	Rack text        `yaml:"rack"`
+	Own  rawSettings `yaml:",inline"` // what overrides the defaults
+}
+
+// rawAccess names the keys of every kind, so that a kind which this version
+// does not offer is answered as such and not as an unknown key.
+type rawAccess struct {
+	Kind       text  `yaml:"kind"`
+	User       text  `yaml:"user"`
+	Port       text  `yaml:"port"`
+	KeyFile    text  `yaml:"key_file"`
+	KnownHosts text  `yaml:"known_hosts"`
+	Jump       text  `yaml:"jump"`
+	Become     text  `yaml:"become"`
+	Argv       texts `yaml:"argv"`
+	Files      text  `yaml:"files"`
+}
+
+type rawSetting struct {
+	Key   text `yaml:"key"`
+	Value text `yaml:"value"`
+}
+
+type rawCommands struct {
+	Format  texts `yaml:"format"`
+	Start   texts `yaml:"start"`
+	Stop    texts `yaml:"stop"`
+	Running texts `yaml:"running"`
+	Kill    texts `yaml:"kill"`
+	Disable texts `yaml:"disable"`
+}
+
+// text is one scalar as it is written: a version 3.10 must not become 3.1.
+type text struct {
+	value string
+	set   bool
+	not   string // what stands there instead of a scalar
+}
+
+// UnmarshalYAML keeps any scalar; a list or mapping is remembered, not refused.
+func (t *text) UnmarshalYAML(node ast.Node) error {
+	t.set = true
+	switch n := unwrap(node).(type) {
+	case *ast.StringNode:
+		t.value = n.Value
+	case *ast.LiteralNode:
+		t.value = n.Value.Value
+	case *ast.SequenceNode:
+		t.not = "a list"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		t.not = "a mapping"
+	default:
+		t.value = n.GetToken().Value
+	}
+	return nil
+}
+
+// texts is a list of scalars, or the single value that stands in its place.
+type texts struct {
+	items []text
+	set   bool
+	one   *text
+}
+
+// UnmarshalYAML takes a list, and keeps anything else for validation.
+func (t *texts) UnmarshalYAML(unmarshal func(any) error) error {
+	t.set = true
+	if unmarshal(&t.items) == nil {
+		return nil
+	}
+	t.items, t.one = nil, &text{}
+	return unmarshal(t.one)
+}
