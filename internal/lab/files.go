@@ -1,0 +1,210 @@
+package lab
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// member is one node of a cluster as its owner knows it.
+type member struct {
+	nodeSpec
+	id   int32
+	port int
+	rack string
+}
+
+const host = "127.0.0.1"
+
+// zooCfg renders zoo.cfg for one server. peers maps server number minus one to
+// its quorum and election ports, and is empty for a single server.
+func zooCfg(dir string, m member, peers [][2]int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# ZooKeeper server %d
+tickTime=2000
+initLimit=10
+syncLimit=5
+dataDir=%s
+clientPort=%d
+clientPortAddress=%s
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=*
+`, m.id, filepath.Join(nodeDir(dir, m.Name), "data"), m.port, host)
+	for i, p := range peers {
+		fmt.Fprintf(&b, "server.%d=%s:%d:%d\n", i+1, host, p[0], p[1])
+	}
+	return b.String()
+}
+
+// serverProperties renders a broker's file the way people keep theirs: with
+// comments, groups and blank lines that a migration must not lose.
+func serverProperties(dir string, m member, o Options, connect string) string {
+	replicas := min(3, o.Brokers)
+	text := fmt.Sprintf(`# Broker %[1]d of the lab
+
+############################# Server Basics #############################
+
+# The id of the broker. This must be set to a unique integer for each broker.
+broker.id=%[1]d
+broker.rack=%[2]s
+
+############################# Socket Server Settings #############################
+
+listeners=PLAINTEXT://%[3]s:%[4]d
+advertised.listeners=PLAINTEXT://%[3]s:%[4]d
+num.network.threads=2
+num.io.threads=4
+
+############################# Log Basics #############################
+
+# A comma separated list of directories under which to store log files
+log.dirs=%[5]s
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+
+# Nobody should lose a record to one broken disk
+default.replication.factor=%[6]d
+min.insync.replicas=%[7]d
+
+############################# Internal Topic Settings #############################
+
+offsets.topic.replication.factor=%[6]d
+offsets.topic.num.partitions=10
+transaction.state.log.replication.factor=%[6]d
+transaction.state.log.min.isr=%[7]d
+transaction.state.log.num.partitions=10
+
+############################# Zookeeper #############################
+
+zookeeper.connect=%[8]s
+zookeeper.connection.timeout.ms=18000
+
+############################# Protocol #############################
+
+inter.broker.protocol.version=%[9]s
+
+############################# Group Coordinator Settings #############################
+
+group.initial.rebalance.delay.ms=0
+`, m.id, m.rack, host, m.port, filepath.Join(nodeDir(dir, m.Name), "data"),
+		replicas, min(2, replicas), connect, protocolVersion(o.Version))
+	return merge(text, fill(o.ExtraBroker, dir, m))
+}
+
+// fill replaces {id}, {port}, {rack} and {dir} (the node's folder).
+func fill(lines []string, dir string, m member) []string {
+	r := strings.NewReplacer("{id}", strconv.Itoa(int(m.id)), "{port}", strconv.Itoa(m.port),
+		"{rack}", m.rack, "{dir}", nodeDir(dir, m.Name))
+	filled := make([]string, 0, len(lines))
+	for _, line := range lines {
+		filled = append(filled, r.Replace(line))
+	}
+	return filled
+}
+
+// merge puts each extra line in place of the line with its key, or at the end.
+func merge(text string, extra []string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for _, line := range extra {
+		key, _, _ := strings.Cut(line, "=")
+		replaced := false
+		for i, old := range lines {
+			if k, _, ok := strings.Cut(old, "="); ok && k == key {
+				lines[i], replaced = line, true
+			}
+		}
+		if !replaced {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// protocolVersion is the inter.broker.protocol.version of a release: its first
+// two numbers.
+func protocolVersion(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// log4jProperties splits a node's log as Kafka's own config/log4j.properties
+// does: a reader of server.log alone misses the controller's lines. Files do
+// not roll by the hour, so that a run's log is one piece.
+const log4jProperties = `log4j.rootLogger=INFO, stdout, server
+
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+
+log4j.appender.server=org.apache.log4j.FileAppender
+log4j.appender.server.File=${kafka.logs.dir}/server.log
+log4j.appender.server.layout=org.apache.log4j.PatternLayout
+log4j.appender.server.layout.ConversionPattern=[%d] %p %m (%c)%n
+
+log4j.appender.controller=org.apache.log4j.FileAppender
+log4j.appender.controller.File=${kafka.logs.dir}/controller.log
+log4j.appender.controller.layout=org.apache.log4j.PatternLayout
+log4j.appender.controller.layout.ConversionPattern=[%d] %p %m (%c)%n
+
+log4j.appender.stateChange=org.apache.log4j.FileAppender
+log4j.appender.stateChange.File=${kafka.logs.dir}/state-change.log
+log4j.appender.stateChange.layout=org.apache.log4j.PatternLayout
+log4j.appender.stateChange.layout.ConversionPattern=[%d] %p %m (%c)%n
+
+log4j.logger.org.apache.kafka.controller=INFO, controller
+log4j.additivity.org.apache.kafka.controller=false
+log4j.logger.kafka.controller=INFO, controller
+log4j.additivity.kafka.controller=false
+log4j.logger.state.change.logger=INFO, stateChange
+log4j.additivity.state.change.logger=false
+
+log4j.logger.org.apache.kafka.metadata.migration=TRACE
+`
+
+// log4j2Properties is the same for Kafka 4.x (KIP-653).
+const log4j2Properties = `appenders=stdout, server, controller, stateChange
+
+appender.stdout.type=Console
+appender.stdout.name=stdout
+appender.stdout.layout.type=PatternLayout
+appender.stdout.layout.pattern=[%d] %p %m (%c)%n
+
+appender.server.type=File
+appender.server.name=server
+appender.server.fileName=${sys:kafka.logs.dir}/server.log
+appender.server.layout.type=PatternLayout
+appender.server.layout.pattern=[%d] %p %m (%c)%n
+
+appender.controller.type=File
+appender.controller.name=controller
+appender.controller.fileName=${sys:kafka.logs.dir}/controller.log
+appender.controller.layout.type=PatternLayout
+appender.controller.layout.pattern=[%d] %p %m (%c)%n
+
+appender.stateChange.type=File
+appender.stateChange.name=stateChange
+appender.stateChange.fileName=${sys:kafka.logs.dir}/state-change.log
+appender.stateChange.layout.type=PatternLayout
+appender.stateChange.layout.pattern=[%d] %p %m (%c)%n
+
+rootLogger.level=INFO
+rootLogger.appenderRefs=stdout, server
+rootLogger.appenderRef.stdout.ref=stdout
+rootLogger.appenderRef.server.ref=server
+
+loggers=controller, stateChange
+
+logger.controller.name=org.apache.kafka.controller
+logger.controller.level=INFO
+logger.controller.additivity=false
+logger.controller.appenderRefs=controller
+logger.controller.appenderRef.controller.ref=controller
+
+logger.stateChange.name=state.change.logger
+logger.stateChange.level=INFO
+logger.stateChange.additivity=false
+logger.stateChange.appenderRefs=stateChange
+logger.stateChange.appenderRef.stateChange.ref=stateChange
+`
