@@ -1,0 +1,38 @@
+package observe
+
+import (
+	"migrator/internal/config"
+	"migrator/internal/kafkaread"
+	"migrator/internal/zkread"
+)
+
+// open makes the real readers. None of them connects before it is asked.
+func open(m config.Migration) (sources, error) {
+	brokers, err := kafkaread.OpenBrokers(m.Kafka.Bootstrap)
+	if err != nil {
+		return sources{}, err
+	}
+	controllers, err := kafkaread.OpenControllers(controllerAddresses(m))
+	if err != nil {
+		brokers.Close()
+		return sources{}, err
+	}
+	zk, err := zkread.Open(m.ZooKeeper.Connect, zkSession)
+	if err != nil {
+		brokers.Close()
+		controllers.Close()
+		return sources{}, err
+	}
+	return sources{
+		zk:          openZooKeeper(zk),
+		brokers:     openBrokers(brokers),
+		controllers: openControllers(controllers),
+		nodes:       openNodes(),
+		close: func() error {
+			brokers.Close()
+			controllers.Close()
+			zk.Close()
+			return nil
+		},
+	}, nil
+}
