@@ -112,6 +112,13 @@ func (c *Cluster) control(ctx context.Context, verb, name string) error {
 	return err
 }
 
+// Tool runs a class of the node's Kafka, such as kafka.admin.ConfigCommand, and
+// returns what it printed, at most 64 KiB; an exit code other than 0 is an error.
+func (c *Cluster) Tool(ctx context.Context, name, class string, args ...string) (string, error) {
+	_, out, err := Control(ctx, c.dir, verbTool, name, append([]string{class}, args...)...)
+	return out, err
+}
+
 // Running says whether the node's process exists.
 func (c *Cluster) Running(ctx context.Context, name string) (bool, error) {
 	exit, _, err := Control(ctx, c.dir, verbRunning, name)

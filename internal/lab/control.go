@@ -21,11 +21,12 @@ const (
 	verbPause   = "pause"
 	verbResume  = "resume"
 	verbFormat  = "format"
+	verbTool    = "tool"
 	verbList    = "list"
 )
 
 func verbs() []string {
-	return []string{verbStart, verbStop, verbRunning, verbKill, verbPause, verbResume, verbFormat, verbList}
+	return []string{verbStart, verbStop, verbRunning, verbKill, verbPause, verbResume, verbFormat, verbTool, verbList}
 }
 
 // Exit codes of Control beside 0, and 1 for "not running" and for a verb that
@@ -58,6 +59,7 @@ type reply struct {
 //	pause    SIGSTOP
 //	resume   SIGCONT
 //	format   run Kafka's storage tool with args; exit is the tool's
+//	tool     run a class of the node's Kafka, args[0], with the other args
 //	list     one line per node; node is ""
 //
 // It waits as long as ctx allows. exit is what a command should exit with; out

@@ -29,10 +29,12 @@ type reservation struct {
 	locks []*os.File
 }
 
-// reserve takes n free ports. The locks live in a folder that all clusters of
-// this machine share.
-func reserve(n int) (*reservation, error) {
-	folder := filepath.Join(os.TempDir(), "migrator-lab-ports")
+// locksFolder is one for all clusters of this machine, so it does not follow
+// TMPDIR.
+const locksFolder = "/tmp/migrator-lab-ports"
+
+// reserve takes n free ports and locks them in folder.
+func reserve(folder string, n int) (*reservation, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, fmt.Errorf("reserve ports: %w", err)
 	}
@@ -72,7 +74,7 @@ func (r *reservation) release() error {
 // take locks one port if no other cluster has it and nothing listens on it.
 func take(folder string, port int) (*os.File, bool) {
 	name := filepath.Join(folder, strconv.Itoa(port)+".lock")
-	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return nil, false
 	}

@@ -7,11 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // spawner starts processes that die with this one, however it dies: the kernel
@@ -167,24 +165,4 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// jvm is the command line that runs a class with the software the node's
-// folder links to at this moment: an upgrade is a new link and a restart.
-func (s spec) jvm(dir, name, class string, args ...string) *exec.Cmd {
-	home := nodeDir(dir, name)
-	argv := []string{
-		"-Xmx" + s.Heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
-		"-Djava.awt.headless=true",
-		"-Dmigrator.lab=" + dir,
-		"-Dkafka.logs.dir=" + logsDir(dir, name),
-		"-Dlog4j.configuration=file:" + filepath.Join(home, "log4j.properties"),
-		"-Dlog4j2.configurationFile=" + filepath.Join(home, "log4j2.properties"),
-		"-cp", filepath.Join(home, "kafka", "libs", "*"),
-		class,
-	}
-	cmd := exec.Command(s.Java, append(argv, args...)...)
-	cmd.Dir = home
-	cmd.WaitDelay = 5 * time.Second
-	return cmd
 }

@@ -1,16 +1,13 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
@@ -39,7 +36,7 @@ func (s *supervisor) fork(n nodeSpec) (forked, error) {
 	if err != nil {
 		return forked{}, fmt.Errorf("start node %s: %w", n.Name, err)
 	}
-	cmd := s.spec.jvm(s.dir, n.Name, n.main(), config)
+	cmd := s.spec.jvm(s.dir, n.Name, nodeLogging, n.main(), config)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := s.spawner.spawn(cmd); err != nil {
 		return forked{}, errors.Join(fmt.Errorf("start node %s: %w", n.Name, err), out.Close())
@@ -84,65 +81,6 @@ func logSizes(dir string) (map[string]int64, error) {
 		sizes[e.Name()] = info.Size()
 	}
 	return sizes, nil
-}
-
-// format runs Kafka's storage tool for the node with the arguments given, and
-// answers what it printed.
-func (s *supervisor) format(ctx context.Context, p *process, args []string) reply {
-	if p.spec.Kind == zookeeperKind {
-		return reply{Exit: ExitUsage, Error: fmt.Sprintf("node %s is ZooKeeper, it has nothing to format", p.spec.Name)}
-	}
-	if _, runs := p.pid(); runs {
-		return reply{Exit: 1, Error: fmt.Sprintf("format node %s: it is running", p.spec.Name)}
-	}
-	out := &capped{limit: 64 << 10}
-	cmd := s.spec.jvm(s.dir, p.spec.Name, "kafka.tools.StorageTool", append([]string{"format"}, args...)...)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := s.spawner.spawn(cmd); err != nil {
-		return reply{Exit: 1, Error: fmt.Sprintf("format node %s: %s", p.spec.Name, err)}
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		return formatReply(p.spec.Name, out.String(), err)
-	case <-ctx.Done():
-		err := errors.Join(context.Cause(ctx), cmd.Process.Kill())
-		<-ended
-		return reply{Exit: 1, Out: out.String(), Error: fmt.Sprintf("format node %s: %s", p.spec.Name, err)}
-	}
-}
-
-func formatReply(name, out string, err error) reply {
-	if err == nil {
-		return reply{Out: out}
-	}
-	exit := 1
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 {
-		exit = ended.ExitCode()
-	}
-	return reply{Exit: exit, Out: out, Error: fmt.Sprintf("format node %s: the storage tool: %s", name, err)}
-}
-
-// capped keeps the first limit bytes written to it.
-type capped struct {
-	limit int
-	mu    sync.Mutex
-	kept  bytes.Buffer
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept.Write(p[:min(len(p), c.limit-c.kept.Len())])
-	return len(p), nil
-}
-
-func (c *capped) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kept.String()
 }
 
 // stdoutLimit bounds what a node's stdout.log takes; the log files beside it

@@ -53,7 +53,7 @@ func Supervise(ctx context.Context, dir string, stdin io.Reader) (err error) {
 		cancel(errors.New("the owner of the cluster is gone"))
 	}()
 
-	reserved, err := reserve(sp.Ports)
+	reserved, err := reserve(locksFolder, sp.Ports)
 	if err != nil {
 		return fmt.Errorf("supervise %s: %w", dir, err)
 	}
@@ -176,6 +176,11 @@ func (s *supervisor) do(ctx context.Context, req request) reply {
 		return result("resumed", p.signal(syscall.SIGCONT))
 	case verbFormat:
 		return s.format(ctx, p, req.Args)
+	case verbTool:
+		if len(req.Args) == 0 {
+			return reply{Exit: ExitUsage, Error: "a tool needs a class"}
+		}
+		return s.tool(ctx, p, req.Args[0], req.Args[1:])
 	}
 	return reply{Exit: ExitUsage, Error: fmt.Sprintf("no verb %q: one of %s", req.Verb, strings.Join(verbs(), ", "))}
 }

@@ -43,7 +43,12 @@ func peerPorts(ports []int) [][2]int {
 
 func (c *Cluster) writeFiles(m member, peers [][2]int) error {
 	home := nodeDir(c.dir, m.Name)
-	files := map[string]string{"log4j.properties": log4jProperties, "log4j2.properties": log4j2Properties}
+	files := map[string]string{
+		nodeLogging + ".log4j.properties":  log4jProperties,
+		nodeLogging + ".log4j2.properties": log4j2Properties,
+		toolLogging + ".log4j.properties":  toolLog4jProperties,
+		toolLogging + ".log4j2.properties": toolLog4j2Properties,
+	}
 	switch m.Kind {
 	case zookeeperKind:
 		files[m.Config] = zooCfg(c.dir, m, peers)

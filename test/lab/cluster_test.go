@@ -1,10 +1,12 @@
 package lab_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -182,6 +184,39 @@ func checkSupervisorKilled(ctx context.Context, t *testing.T, c *lab.Cluster) {
 	}
 }
 
+// A test binary or a rehearsal that gets SIGKILL has no time to clean up.
+func TestAKilledOwnerLeavesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cluster")
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerEnv+"="+dir)
+	owner.Stderr = os.Stderr
+	stdin, err := owner.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	if said != "owning\n" {
+		t.Errorf("the owner said %q (%v)", said, err)
+	}
+	if got := len(javas(t, dir)); got != 2 {
+		t.Errorf("%d processes, want 2", got)
+	}
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = owner.Wait() // killed
+	waitGone(t.Context(), t, dir)
+	waitNoSupervisor(t.Context(), t, dir)
+}
+
 func TestClosingAClusterLeavesNothing(t *testing.T) {
 	c := startCluster(t, lab.Options{Brokers: 1, Controllers: 1})
 	dir := c.Dir()
@@ -206,72 +241,4 @@ func dial(ctx context.Context, address string) error {
 		return err
 	}
 	return conn.Close()
-}
-
-// javas finds the processes of a cluster by their command lines, without the
-// supervisor's help.
-func javas(t *testing.T, dir string) map[int]string {
-	t.Helper()
-	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[int]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(e)
-		if err != nil || !bytes.Contains(text, []byte("-Dmigrator.lab="+dir+"\x00")) {
-			continue // ended meanwhile, or another's
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(e))); err == nil {
-			found[pid] = string(text)
-		}
-	}
-	return found
-}
-
-func running(t *testing.T, dir, part string) bool {
-	t.Helper()
-	for _, line := range javas(t, dir) {
-		if strings.Contains(line, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// states is the kernel's letters for the processes whose command line has part.
-func states(t *testing.T, dir, part string) string {
-	t.Helper()
-	letters := ""
-	for pid, line := range javas(t, dir) {
-		if !strings.Contains(line, part) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		letters += fields[0]
-	}
-	return letters
-}
-
-func waitGone(ctx context.Context, t *testing.T, dir string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		left := javas(t, dir)
-		if len(left) == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("processes %v outlive the supervisor", left)
-		}
-	}
 }

@@ -5,6 +5,7 @@ package lab_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,15 @@ import (
 // binaryEnv tells tests which migrator to use; TestMain sets it.
 const binaryEnv = "MIGRATOR_TEST_BINARY"
 
+// ownerEnv names the folder of a cluster that this process shall own, as a
+// program that gets killed.
+const ownerEnv = "MIGRATOR_TEST_OWN"
+
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(ownerEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, ownCluster(dir))
+		os.Exit(1)
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -39,6 +48,17 @@ func buildAndRun(m *testing.M) (int, error) {
 		return 1, err
 	}
 	return m.Run(), nil
+}
+
+// ownCluster says "owning" when the cluster is up, and stays until killed.
+func ownCluster(dir string) error {
+	_, err := lab.Start(context.Background(), lab.Options{Dir: dir, Brokers: 1, Controllers: 1, Binary: migratorBinary()})
+	if err != nil {
+		return err
+	}
+	fmt.Println("owning")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // migratorBinary is the migrator built for this run.
