@@ -74,8 +74,37 @@ func checkID(node cluster.Node, mode cluster.Mode, doc *Document) error {
 		return fmt.Errorf("broker.id is not set, so the id is generated and the broker will not start in migration mode: "+
 			"add broker.id=%d if meta.properties says the same, and with an id above 1000 also broker.id.generation.enable=false", node.ID)
 	}
+	if mode == cluster.ZKMigrating {
+		if err := checkReserved(id, doc); err != nil {
+			return err
+		}
+	}
 	if id != node.ID {
 		return fmt.Errorf("the file has id %d, the configuration says %d: correct the one that differs from meta.properties", id, node.ID)
+	}
+	return nil
+}
+
+// checkReserved: ids above reserved.broker.max.id belong to generation while
+// that is on, which it is by default.
+func checkReserved(id int32, doc *Document) error {
+	limit, ok, err := number(doc, "reserved.broker.max.id")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		limit = 1000
+	}
+	_, written, err := plain(doc, "broker.id.generation.enable")
+	if err != nil {
+		return err
+	}
+	generates, err := boolean(doc, "broker.id.generation.enable")
+	if err != nil {
+		return err
+	}
+	if id > limit && (generates || !written) {
+		return fmt.Errorf("broker.id %d is above reserved.broker.max.id %d, so Kafka refuses it: add broker.id.generation.enable=false", id, limit)
 	}
 	return nil
 }

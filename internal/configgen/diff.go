@@ -78,6 +78,7 @@ func diffLines(before, after *Document, changes []Change) []DiffLine {
 		return []DiffLine{{Kind: DiffHunk, Text: "no diff: " + err.Error()}}
 	}
 	deleted, inserted := keysByLine(before), keysByLine(after)
+	removals, others := byKey(changes)
 	var out []DiffLine
 	for _, h := range u.Hunks {
 		out = append(out, DiffLine{Kind: DiffHunk})
@@ -89,11 +90,11 @@ func diffLines(before, after *Document, changes []Change) []DiffLine {
 			switch l.Kind {
 			case udiff.Delete:
 				line.Kind = DiffDelete
-				line.explain(changes, deleted[from], true)
+				line.explain(removals, deleted[from])
 				from++
 			case udiff.Insert:
 				line.Kind = DiffInsert
-				line.explain(changes, inserted[to], false)
+				line.explain(others, inserted[to])
 				to++
 			default:
 				line.Kind = DiffEqual
@@ -118,21 +119,27 @@ func start(first, next int) int {
 	return first
 }
 
-// explain puts a removal's reason beside the deleted line, any other beside
-// the inserted one.
-func (l *DiffLine) explain(changes []Change, key string, deleted bool) {
-	if key == "" {
-		return
+func (l *DiffLine) explain(changes map[string]Change, key string) {
+	if c, ok := changes[key]; ok {
+		l.Reason, l.Source = c.Reason, c.Source
 	}
+}
+
+// byKey: a removal is explained beside the deleted line, any other change
+// beside the inserted one.
+func byKey(changes []Change) (removals, others map[string]Change) {
+	removals, others = map[string]Change{}, map[string]Change{}
 	for _, c := range changes {
-		if (c.Op == opRemove) != deleted {
-			continue
-		}
-		if c.Key == key && c.Op != opRename || c.To == key && c.Op == opRename {
-			l.Reason, l.Source = c.Reason, c.Source
-			return
+		switch c.Op {
+		case opRemove:
+			removals[c.Key] = c
+		case opRename:
+			others[c.To] = c
+		default:
+			others[c.Key] = c
 		}
 	}
+	return removals, others
 }
 
 func keysByLine(d *Document) map[int]string {

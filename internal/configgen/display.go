@@ -102,17 +102,20 @@ func outside(text string) string {
 	return b.String()
 }
 
+// commentedSecret is generous: a comment that begins with a secret's dotted key
+// is covered even if it is a sentence.
 func commentedSecret(body string) bool {
-	at := strings.IndexAny(body, "=: \t")
-	if at < 0 {
-		return secretShape(body)
+	word := body
+	if at := strings.IndexAny(body, "=: \t\f"); at >= 0 {
+		word = body[:at]
 	}
-	// A sentence has a blank after its first word; a setting has a separator.
-	return at > 0 && body[at] != ' ' && Secret(body[:at]) || secretShape(body) || strings.Contains(body, "=") && Secret(strings.TrimSpace(body[:strings.Index(body, "=")]))
+	assigned := strings.HasPrefix(strings.TrimLeft(body[len(word):], " \t\f"), "=")
+	return secretShape(body) || Secret(word) && (assigned || strings.Contains(word, "."))
 }
 
+// keyPart keeps the key of a covered setting, so that a reader knows which.
 func keyPart(body string) string {
-	at := strings.IndexAny(body, "=:")
+	at := strings.IndexAny(body, "=: \t\f")
 	if at < 0 || secretShape(body[:at]) {
 		return ""
 	}

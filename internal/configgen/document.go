@@ -10,14 +10,15 @@ import (
 	"slices"
 )
 
-// maxFile bounds what is parsed. Kafka's own sample file has 7 KiB.
-const maxFile = 1 << 20
+// maxFile bounds what is parsed, in bytes. Kafka's own sample file has 7 KiB.
+const maxFile = 256 << 10
 
 // Document is one .properties file, read as java.util.Properties reads it and
 // kept byte for byte. The zero Document is an empty file.
 type Document struct {
 	raw     []byte
 	entries []Entry
+	last    map[string]int // the entry that wins, by key
 }
 
 // Entry is one key with its value, in file order; duplicates are all present.
@@ -46,7 +47,7 @@ func Parse(file []byte) (*Document, error) {
 	if len(file) > maxFile {
 		return nil, fmt.Errorf("properties file has %d bytes, more than the %d this program reads", len(file), maxFile)
 	}
-	d := &Document{raw: bytes.Clone(file)}
+	d := &Document{raw: bytes.Clone(file), last: map[string]int{}}
 	r := lineReader{raw: d.raw}
 	lines := lineCounter{raw: d.raw, line: 1}
 	for {
@@ -59,12 +60,19 @@ func Parse(file []byte) (*Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", e.Line, err)
 		}
+		d.last[e.Key] = len(d.entries)
 		d.entries = append(d.entries, e)
 	}
 }
 
 // Bytes returns the file exactly as read, plus the edits made.
 func (d *Document) Bytes() []byte { return bytes.Clone(d.raw) }
+
+// clone shares what edits never change in place.
+func (d *Document) clone() *Document {
+	c := *d
+	return &c
+}
 
 // Value is what Java would answer: the last duplicate wins.
 func (d *Document) Value(key string) (string, bool) {
@@ -110,10 +118,9 @@ func (d *Document) Lines(key string) []int {
 func (d *Document) HasBOM() bool { return bytes.HasPrefix(d.raw, []byte("\xef\xbb\xbf")) }
 
 func (d *Document) winner(key string) (Entry, bool) {
-	for _, e := range slices.Backward(d.entries) {
-		if e.Key == key {
-			return e, true
-		}
+	i, ok := d.last[key]
+	if !ok {
+		return Entry{}, false
 	}
-	return Entry{}, false
+	return d.entries[i], true
 }

@@ -35,7 +35,7 @@ func (d *Document) extend(e Entry, value string) bool {
 	if !ok || e.Value == "" || e.span.open != noBackslash {
 		return false
 	}
-	next := &Document{raw: d.raw}
+	next := d.clone()
 	if err := next.splice(e.span.valueEnd, e.span.valueEnd, escapeValue(tail, false)); err != nil {
 		return false
 	}
@@ -58,17 +58,24 @@ func (d *Document) Rename(key, to string) error {
 // Remove deletes every entry of a key with its continuation lines; comments
 // stay. It answers how many entries went.
 func (d *Document) Remove(key string) (int, error) {
-	raw, n := bytes.Clone(d.raw), 0
-	for _, e := range slices.Backward(d.entries) {
-		if e.Key == key {
-			raw = slices.Delete(raw, e.span.start, e.span.end)
+	return d.removeKeys(func(k string) bool { return k == key })
+}
+
+// removeKeys deletes in one pass, however many keys are meant.
+func (d *Document) removeKeys(meant func(key string) bool) (int, error) {
+	var raw []byte
+	n, kept := 0, 0
+	for _, e := range d.entries {
+		if meant(e.Key) {
+			raw = append(raw, d.raw[kept:e.span.start]...)
+			kept = e.span.end
 			n++
 		}
 	}
 	if n == 0 {
 		return 0, nil
 	}
-	return n, d.replace(raw)
+	return n, d.replace(append(raw, d.raw[kept:]...))
 }
 
 // Append adds an entry at the end, with the line end the file mostly uses. It

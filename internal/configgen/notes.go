@@ -8,8 +8,9 @@ import (
 )
 
 // notes lists what is legal but often a mistake. They never quote secrets.
-func notes(before, after *Document, role cluster.Role) []string {
-	var out []string
+func notes(before *Document, in input) []string {
+	after, role := in.doc, in.node.Role
+	out := saslNotes(in)
 	if before.HasBOM() {
 		out = append(out, "the file begins with a byte order mark, which Java takes as part of the first key")
 	}
@@ -37,6 +38,24 @@ func notes(before, after *Document, role cluster.Role) []string {
 		if strings.HasPrefix(key, "super.users") && strings.Contains(value, ",User:") {
 			out = append(out, "super.users has commas between users: Kafka separates them by semicolons")
 		}
+	}
+	return out
+}
+
+// saslNotes: a controller listener with SASL needs settings of its own, or the
+// node dies looking for the brokers' mechanism.
+func saslNotes(in input) []string {
+	name := in.settings.Quorum.ListenerName
+	if !has(in, "controller.listener.names") || !strings.HasPrefix(in.settings.Quorum.ListenerProtocol, "SASL_") {
+		return nil
+	}
+	var out []string
+	if !has(in, "sasl.mechanism.controller.protocol") {
+		out = append(out, "sasl.mechanism.controller.protocol is not set, so nodes log in to the controllers with GSSAPI")
+	}
+	key := "listener.name." + strings.ToLower(name) + ".sasl.enabled.mechanisms"
+	if in.node.Role == cluster.Controller && !has(in, key) {
+		out = append(out, key+" is not set, so the controllers' listener also wants every mechanism of sasl.enabled.mechanisms")
 	}
 	return out
 }

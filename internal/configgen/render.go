@@ -81,7 +81,7 @@ func render(node cluster.Node, mode cluster.Mode, current []byte, s Settings, ex
 	if err := checkBefore(node, mode, current, before, s, extra); err != nil {
 		return Rendered{}, err
 	}
-	r := renderer{in: input{node: node, doc: &Document{raw: before.raw, entries: before.entries}, settings: s}, before: before}
+	r := renderer{in: input{node: node, doc: before.clone(), settings: s}, before: before}
 	if takesExtra(node.Role, mode) {
 		r.extra = extra
 	}
@@ -98,7 +98,7 @@ func render(node cluster.Node, mode cluster.Mode, current []byte, s Settings, ex
 	}
 	r.number()
 	file := r.in.doc.Bytes()
-	return Rendered{File: file, Changes: r.changes, Diff: diffLines(before, r.in.doc, r.changes), Notes: notes(before, r.in.doc, node.Role)}, nil
+	return Rendered{File: file, Changes: r.changes, Diff: diffLines(before, r.in.doc, r.changes), Notes: notes(before, r.in)}, nil
 }
 
 // takesExtra: leaving migration mode only removes, so that nothing else can
@@ -167,16 +167,13 @@ func (r *renderer) rename(row row) error {
 
 func (r *renderer) remove(row row) error {
 	for _, key := range r.in.doc.Keys() {
-		if !row.covers(key) {
-			continue
-		}
-		value, _ := r.in.doc.Value(key)
-		r.changes = append(r.changes, Change{Key: key, Op: opRemove, Before: shown(key, value), Reason: row.reason, Source: row.source})
-		if _, err := r.in.doc.Remove(key); err != nil {
-			return err
+		if row.covers(key) {
+			value, _ := r.in.doc.Value(key)
+			r.changes = append(r.changes, Change{Key: key, Op: opRemove, Before: shown(key, value), Reason: row.reason, Source: row.source})
 		}
 	}
-	return nil
+	_, err := r.in.doc.removeKeys(row.covers)
+	return err
 }
 
 // covers compares whole keys: a key that merely contains the letters is not meant.
@@ -215,18 +212,19 @@ func (r *renderer) extraValue(key string) (string, bool) {
 
 // number fills in the lines once all edits are made.
 func (r *renderer) number() {
+	renamed := map[string]bool{}
 	for i, c := range r.changes {
+		key, doc := c.Key, r.in.doc
 		switch c.Op {
-		case opRemove:
-			r.changes[i].Line, _ = r.before.Line(c.Key)
-			if renamed := slices.ContainsFunc(r.changes, func(o Change) bool { return o.Op == opRename && o.Key == c.Key }); renamed {
-				// The winner was renamed, an earlier duplicate was removed.
-				r.changes[i].Line = r.before.Lines(c.Key)[0]
-			}
 		case opRename:
-			r.changes[i].Line, _ = r.in.doc.Line(c.To)
-		default:
-			r.changes[i].Line, _ = r.in.doc.Line(c.Key)
+			key, renamed[c.Key] = c.To, true
+		case opRemove:
+			doc = r.before
+		}
+		r.changes[i].Line, _ = doc.Line(key)
+		if c.Op == opRemove && renamed[key] {
+			// The winner was renamed, an earlier duplicate was removed.
+			r.changes[i].Line = r.before.Lines(key)[0]
 		}
 	}
 }
