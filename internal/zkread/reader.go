@@ -1,0 +1,205 @@
+// Package zkread reads what Kafka keeps in ZooKeeper, as typed values. It is
+// read-only by its type: no exported method can write. A znode that is absent
+// is said to be absent and never shows as zero values.
+package zkread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"migrator/internal/zkread/zkconnect"
+)
+
+const (
+	// maxAnswer bounds one answer; the children of a very full znode come in one.
+	maxAnswer = 64 << 20
+	// bulkConns is where plain reads stop getting faster for the price: a
+	// server reads one packet per connection and turn.
+	bulkConns = 4
+	// perConn reads wait on one connection at a time; more gain nothing.
+	perConn = 8
+)
+
+// ParseConnect splits a connect string into host:port servers and a chroot,
+// which is "" or begins with a slash and does not end in one.
+func ParseConnect(s string) (servers []string, chroot string, err error) {
+	a, err := zkconnect.Parse(s)
+	if err != nil {
+		return nil, "", err
+	}
+	return a.Servers, a.Chroot, nil
+}
+
+// Reader reads one cluster's tree. Its methods may be called at the same time.
+type Reader struct {
+	addr    zkconnect.Address
+	timeout time.Duration
+	words   *zkconnect.LastWords
+
+	mu    sync.Mutex
+	conns []*zk.Conn // the first for single reads, the rest only for scans
+	done  bool
+}
+
+// Open begins a session and does not wait for it: the first read does, within
+// its context. sessionTimeout bounds how long a silent member is waited for.
+func Open(connect string, sessionTimeout time.Duration) (*Reader, error) {
+	addr, err := zkconnect.Parse(connect)
+	if err != nil {
+		return nil, fmt.Errorf("connect to zookeeper: %w", err)
+	}
+	r := &Reader{addr: addr, timeout: sessionTimeout, words: &zkconnect.LastWords{}}
+	if _, err := r.connections(1); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close ends the sessions. Reads in flight answer with an error.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	conns := r.conns
+	r.conns, r.done = nil, true
+	r.mu.Unlock()
+	for _, c := range conns {
+		c.Close()
+	}
+}
+
+func (r *Reader) connections(n int) ([]*zk.Conn, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done {
+		return nil, fmt.Errorf("read zookeeper: %w: the reader is closed", ErrUnreachable)
+	}
+	for len(r.conns) < n {
+		c, _, err := zk.Connect(r.addr.Servers, r.timeout, zk.WithHostProvider(&zkconnect.Hosts{}),
+			zk.WithLogger(r.words), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxAnswer))
+		if err != nil {
+			return nil, fmt.Errorf("connect to zookeeper: %w", err)
+		}
+		r.conns = append(r.conns, c)
+	}
+	return r.conns[:n:n], nil
+}
+
+// node is one answer to a read.
+type node struct {
+	present  bool
+	data     []byte
+	stat     zk.Stat
+	children []string
+	acl      []zk.ACL
+}
+
+// fresh reads a znode after a sync, since any member may answer with an old
+// value (KAFKA-16667 bit Kafka itself).
+func (r *Reader) fresh(ctx context.Context, path string) (node, error) {
+	conns, err := r.connections(1)
+	if err != nil {
+		return node{}, err
+	}
+	if err := r.sync(ctx, conns[0]); err != nil {
+		return node{}, err
+	}
+	return r.get(ctx, conns[0], path)
+}
+
+func (r *Reader) sync(ctx context.Context, c *zk.Conn) error {
+	_, err := r.ask(ctx, "/", func() (node, error) {
+		_, err := c.Sync(r.full("/"))
+		return node{}, err
+	})
+	return err
+}
+
+func (r *Reader) get(ctx context.Context, c *zk.Conn, path string) (node, error) {
+	return r.ask(ctx, path, func() (node, error) {
+		data, stat, err := c.Get(r.full(path))
+		return found(node{data: data}, stat, err)
+	})
+}
+
+func (r *Reader) list(ctx context.Context, c *zk.Conn, path string) (node, error) {
+	return r.ask(ctx, path, func() (node, error) {
+		children, stat, err := c.Children(r.full(path))
+		return found(node{children: children}, stat, err)
+	})
+}
+
+func found(n node, stat *zk.Stat, err error) (node, error) {
+	if err != nil {
+		return node{}, err
+	}
+	n.present, n.stat = true, *stat
+	return n, nil
+}
+
+// ask repeats a read whose connection went away, and sorts its outcome into
+// present, absent, not allowed and unreachable. The library knows no context,
+// so each call runs beside us and is left alone when time is up.
+func (r *Reader) ask(ctx context.Context, path string, call func() (node, error)) (node, error) {
+	for attempt := 1; ; attempt++ {
+		n, err := await(ctx, call)
+		switch {
+		case err == nil:
+			return n, nil
+		case errors.Is(err, zk.ErrNoNode):
+			return node{}, nil
+		case errors.Is(err, zk.ErrNoAuth):
+			return node{}, &NodeError{Path: path, NotAllowed: true,
+				Reason: "exists, but its acl does not let us read it: give the migrator the brokers' zookeeper credentials or read access"}
+		case attempt < 3 && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired)):
+			continue
+		}
+		return node{}, r.unreachable(path, err)
+	}
+}
+
+func (r *Reader) unreachable(path string, cause error) error {
+	err := fmt.Errorf("read %s of zookeeper %v: %w: %w", r.full(path), r.addr.Servers, ErrUnreachable, cause)
+	if words := r.words.String(); words != "" {
+		err = fmt.Errorf("%w (the client's last complaint: %s)", err, words)
+	}
+	return err
+}
+
+func (r *Reader) full(path string) string {
+	switch {
+	case r.addr.Chroot == "":
+		return path
+	case path == "/":
+		return r.addr.Chroot
+	}
+	return r.addr.Chroot + path
+}
+
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// await runs a call that knows no context. A call that outlives its context
+// ends by itself when the library gives its connection up.
+func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	done := make(chan answer[T], 1)
+	go func() {
+		v, err := call()
+		done <- answer[T]{v, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}

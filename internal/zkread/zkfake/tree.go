@@ -1,0 +1,111 @@
+package zkfake
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Error codes of the protocol.
+const (
+	noNode     = -101
+	noAuth     = -102
+	badVersion = -103
+	nodeExists = -110
+	notEmpty   = -111
+)
+
+type znode struct {
+	data     []byte
+	version  int32
+	cversion int32
+	owner    int64
+	czxid    int64
+	mzxid    int64
+	mtime    int64
+	hidden   bool
+}
+
+// tree is the whole content; a server's lock guards it.
+type tree struct {
+	nodes map[string]*znode
+	zxid  int64
+	now   func() int64
+}
+
+func (t *tree) clone() map[string]*znode {
+	out := make(map[string]*znode, len(t.nodes))
+	for p, n := range t.nodes {
+		c := *n
+		out[p] = &c
+	}
+	return out
+}
+
+func (t *tree) children(p string) []string {
+	prefix := strings.TrimSuffix(p, "/") + "/"
+	var out []string
+	for _, q := range slices.Sorted(maps.Keys(t.nodes)) {
+		if name, ok := strings.CutPrefix(q, prefix); ok && name != "" && !strings.Contains(name, "/") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (t *tree) create(p string, data []byte, owner int64) int32 {
+	parent := t.nodes[path.Dir(p)]
+	switch {
+	case parent == nil:
+		return noNode
+	case t.nodes[p] != nil:
+		return nodeExists
+	}
+	t.zxid++
+	parent.cversion++
+	t.nodes[p] = &znode{data: data, owner: owner, czxid: t.zxid, mzxid: t.zxid, mtime: t.now()}
+	return 0
+}
+
+func (t *tree) check(p string, version int32) int32 {
+	n := t.nodes[p]
+	switch {
+	case n == nil:
+		return noNode
+	case version >= 0 && version != n.version:
+		return badVersion
+	}
+	return 0
+}
+
+func (t *tree) set(p string, data []byte, version int32) int32 {
+	if code := t.check(p, version); code != 0 {
+		return code
+	}
+	n := t.nodes[p]
+	t.zxid++
+	n.data, n.mzxid, n.mtime = data, t.zxid, t.now()
+	n.version++
+	return 0
+}
+
+func (t *tree) delete(p string, version int32) int32 {
+	if code := t.check(p, version); code != 0 {
+		return code
+	}
+	if len(t.children(p)) > 0 {
+		return notEmpty
+	}
+	t.zxid++
+	delete(t.nodes, p)
+	return 0
+}
+
+func (t *tree) expire(session int64) {
+	for p, n := range t.nodes {
+		if n.owner == session {
+			delete(t.nodes, p)
+		}
+	}
+}
