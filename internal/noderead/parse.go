@@ -13,11 +13,9 @@ const (
 	maxText = 500
 )
 
-// Kafka's own layout, "[%d] %p %m (%c)%n", and any other that begins with a date.
-var (
-	kafkaLayout = regexp.MustCompile(`^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (.*?)(?: \([\w.$]+\))?$`)
-	otherLayout = regexp.MustCompile(`^\W?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{3}))?`)
-)
+// otherLayout is any layout that begins with a date, as those of other log4j
+// patterns do.
+var otherLayout = regexp.MustCompile(`^\W?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{3}))?`)
 
 // layout is how sure we are where a line's message begins.
 type layout int
@@ -51,8 +49,12 @@ func Parse(line []byte) (Event, bool) {
 }
 
 func (r rule) fields(message string, how layout) (map[string]string, bool) {
-	m := r.message.FindStringSubmatchIndex(message)
-	if m == nil || (how == known && m[0] != 0) || (how == known && r.whole && m[1] != len(message)) {
+	expression := r.loose
+	if how == known {
+		expression = r.strict
+	}
+	m := expression.FindStringSubmatchIndex(message)
+	if m == nil {
 		return nil, false
 	}
 	var fields map[string]string
@@ -62,7 +64,7 @@ func (r rule) fields(message string, how layout) (map[string]string, bool) {
 		}
 		fields[key] = cut(value, maxText)
 	}
-	for i, name := range r.message.SubexpNames() {
+	for i, name := range expression.SubexpNames() {
 		if name == "" || m[2*i] < 0 {
 			continue
 		}
@@ -86,11 +88,8 @@ func counts(text string, set func(key, value string)) {
 }
 
 func split(text string) (time.Time, string, layout) {
-	if m := kafkaLayout.FindStringSubmatch(text); m != nil {
-		at, err := time.ParseInLocation("2006-01-02 15:04:05,000", m[1], time.Local)
-		if err == nil {
-			return at, m[2], known
-		}
+	if at, message, ok := kafkaLayout(text); ok {
+		return at, message, known
 	}
 	if m := otherLayout.FindStringSubmatch(text); m != nil {
 		at, err := time.ParseInLocation("2006-01-02 15:04:05", m[1]+" "+m[2], time.Local)
@@ -103,6 +102,32 @@ func split(text string) (time.Time, string, layout) {
 		return time.Time{}, text, dated // one JSON object a line
 	}
 	return time.Time{}, text, bare
+}
+
+// kafkaLayout takes apart Kafka's own layout, "[%d] %p %m (%c)%n".
+func kafkaLayout(text string) (time.Time, string, bool) {
+	head, rest, found := strings.Cut(text, "] ")
+	if !found || !strings.HasPrefix(head, "[") {
+		return time.Time{}, "", false
+	}
+	at, err := time.ParseInLocation("2006-01-02 15:04:05,000", head[1:], time.Local)
+	level, message, found := strings.Cut(rest, " ")
+	if err != nil || !found || !isLevel(level) {
+		return time.Time{}, "", false
+	}
+	if i := strings.LastIndex(message, " ("); i >= 0 && strings.HasSuffix(message, ")") && !strings.ContainsAny(message[i+2:len(message)-1], " ()=") {
+		message = message[:i]
+	}
+	return at, message, true
+}
+
+func isLevel(s string) bool {
+	switch s {
+	case "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL":
+		return true
+	default:
+		return false
+	}
 }
 
 // clean bounds a line and takes out what could disturb a terminal or a page.

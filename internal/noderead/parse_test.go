@@ -161,6 +161,32 @@ func TestRulesAreReachable(t *testing.T) {
 	}
 }
 
+// A node may print anything; a line that names every known message, thousands
+// of times over, must not hold up the reader.
+func BenchmarkHostileLine(b *testing.B) {
+	var all strings.Builder
+	for all.Len() < maxLine {
+		for _, r := range rules {
+			all.WriteString("[a " + r.needle + " ")
+		}
+	}
+	for name, prefix := range map[string]string{"known layout": stamp, "foreign layout": "2026-11-30 07:24:48 ", "no time": ""} {
+		b.Run(name, func(b *testing.B) {
+			line := []byte(prefix + all.String())
+			for b.Loop() {
+				Parse(line)
+			}
+		})
+	}
+}
+
+func BenchmarkOrdinaryLine(b *testing.B) {
+	line := []byte(stamp + "[QuorumController id=3001] Replayed ConfigRecord for ConfigResource(type=TOPIC, name='canary') which set configuration segment.ms to 600442 (org.apache.kafka.controller.ConfigurationControlManager)")
+	for b.Loop() {
+		Parse(line)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.log")
 	if err != nil {
