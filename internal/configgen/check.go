@@ -189,10 +189,7 @@ func checkAfter(node cluster.Node, mode cluster.Mode, doc *Document, s Settings)
 			return fmt.Errorf("%s has a listener %s, the name meant for the controllers: choose another name in quorum.listener", key, s.Quorum.ListenerName)
 		}
 	}
-	connect, ok, err := plain(doc, "zookeeper.connect")
-	if err != nil {
-		return err
-	}
+	connect, ok := doc.Value("zookeeper.connect")
 	if mode == cluster.ZKMigrating && (!ok || strings.TrimSpace(connect) == "") {
 		return errors.New("zookeeper.connect is not set: a broker in ZooKeeper mode needs it")
 	}

@@ -78,15 +78,16 @@ func mapText(doc *Document) (string, error) {
 	return text, nil
 }
 
-// listenerNames are the names in listeners or advertised.listeners.
+// listenerNames are the names in listeners or advertised.listeners. Hosts and
+// ports may be placeholders, names may not.
 func listenerNames(doc *Document, key string) ([]string, error) {
-	text, _, err := plain(doc, key)
-	if err != nil {
-		return nil, err
-	}
+	text, _ := doc.Value(key)
 	var names []string
 	for _, item := range list(text) {
 		name, _, _ := strings.Cut(item, "://")
+		if strings.Contains(name, "${") {
+			return nil, fmt.Errorf("%s has a placeholder for a listener's name: write the name itself into the file", key)
+		}
 		names = append(names, name)
 	}
 	return names, nil

@@ -35,6 +35,7 @@ func TestARefusalNamesTheNodeAndWhatToDo(t *testing.T) {
 		{name: "a once generated id", node: cluster.Node{ID: 1001, Role: cluster.Broker}, file: "broker.id=1001\nzookeeper.connect=z:1\n", want: "add broker.id.generation.enable=false"},
 		{name: "an id that is no number", file: "broker.id=one\n", want: "broker.id is not a number"},
 		{name: "an id that something else fills in", file: "broker.id=${BROKER_ID}\n", want: "placeholder"},
+		{name: "a listener whose name something else fills in", file: plainBroker + "listeners=${NAME}://b1:9092\n", want: "placeholder for a listener's name"},
 		{name: "the controllers' listener among a broker's", file: "broker.id=1\nlisteners=A://:1,CONTROLLER://:9093\nzookeeper.connect=z:1\n", want: "choose another name"},
 		{name: "the same in lower case and advertised only", file: "broker.id=1\nadvertised.listeners=A://h:1,controller://h:9093\nzookeeper.connect=z:1\n", want: "choose another name"},
 		{name: "a broker without ZooKeeper", file: "broker.id=1\n", want: "zookeeper.connect is not set"},
@@ -113,6 +114,7 @@ func brokerFiles() []string {
 		"broker.id=1\r\nlisteners=A://b1:9092\r\nlistener.security.protocol.map=A:SSL\r\ninter.broker.listener.name=A\r\nzookeeper.connect=z:1\r\nauthorizer.class.name=" + aclAuthorizer + " \r\n",
 		"node.id=1\nzookeeper.connect=z:1\ncontroller.listener.names=OTHER\nzookeeper.metadata.migration.enable=false\n",
 		"broker.id=1\nbroker.id:1\nzookeeper.connect=a:1\nzookeeper.connect=b:1\\\n,c:1\nsuper.users=User:x\n",
+		"broker.id=1\nlisteners=A://:${PORT}\nadvertised.listeners=A://b-${ID}:9092\nlistener.security.protocol.map=A:SSL\nzookeeper.connect=${file:/z:c}\nssl.key.password=${file:/k:p}\n",
 		"broker.id=1\nnode.id=1\nzookeeper.connect z:1\nlistener.security.protocol.map=",
 	}
 }
@@ -280,4 +282,32 @@ func TestAHugeHostileFileIsHandledInBoundedTime(t *testing.T) {
 		t.Errorf("%d changes", got)
 	}
 	_ = Diff("f", []byte(b.String()), bytes.ReplaceAll([]byte(b.String()), []byte("="), []byte(":x")))
+}
+
+// FuzzRender: a broker's file is a stranger's text. Whatever renders renders
+// the same again, and no secret of it is shown.
+func FuzzRender(f *testing.F) {
+	for _, file := range brokerFiles() {
+		f.Add([]byte(file))
+	}
+	f.Add([]byte("listener.security.protocol.map=A:SSL, ,CONTROLLER:SSL,controller:SSL,\nauthorizer.class.name=\n"))
+	f.Fuzz(func(t *testing.T, tail []byte) {
+		if len(tail) > 2048 {
+			return
+		}
+		file := slices.Concat([]byte(plainBroker+"ssl.key.password=s3cr3t\n"), tail)
+		for _, mode := range []cluster.Mode{cluster.ZK, cluster.ZKMigrating, cluster.KRaft} {
+			out, err := Render(broker1(), mode, file, healthy(), nil)
+			if err != nil {
+				continue
+			}
+			again, err := Render(broker1(), mode, out.File, healthy(), nil)
+			if err != nil || !bytes.Equal(again.File, out.File) || len(again.Changes) > 0 {
+				t.Fatalf("%s of %q\ngave  %q\nagain %q, %v", mode, file, out.File, again.File, err)
+			}
+			if text := out.Unified("f", false) + strings.Join(out.Notes, "\n"); !bytes.Contains(tail, []byte("s3cr3t")) && strings.Contains(text, "s3cr3t") {
+				t.Fatalf("a secret is shown:\n%s", text)
+			}
+		}
+	})
 }
