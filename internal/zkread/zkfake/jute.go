@@ -71,7 +71,7 @@ func (w *writer) buffer(v []byte) {
 
 func (w *writer) string(v string) { w.buffer([]byte(v)) }
 
-func (w *writer) stat(n *znode, children int) {
+func (w *writer) stat(n *znode) {
 	w.long(n.czxid)
 	w.long(n.mzxid)
 	w.long(n.mtime)
@@ -81,6 +81,6 @@ func (w *writer) stat(n *znode, children int) {
 	w.int(0)
 	w.long(n.owner)
 	w.int(int32(len(n.data)))
-	w.int(int32(children))
+	w.int(int32(len(n.kids)))
 	w.long(n.mzxid)
 }

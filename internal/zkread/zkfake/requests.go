@@ -62,28 +62,27 @@ func (s *Server) one(session int64, op int32, r *reader, w *writer) int32 {
 	if n == nil {
 		return noNode
 	}
-	children := s.tree.children(p)
 	if n.hidden && op != opExists {
 		return noAuth
 	}
 	switch op {
 	case opExists:
-		w.stat(n, len(children))
+		w.stat(n)
 	case opGetData:
 		w.buffer(n.data)
-		w.stat(n, len(children))
+		w.stat(n)
 	case opGetACL:
 		w.int(1)
 		w.int(31)
 		w.string("world")
 		w.string("anyone")
-		w.stat(n, len(children))
+		w.stat(n)
 	case opGetChildren2:
-		w.int(int32(len(children)))
-		for _, c := range children {
+		w.int(int32(len(n.kids)))
+		for _, c := range s.tree.children(p) {
 			w.string(c)
 		}
-		w.stat(n, len(children))
+		w.stat(n)
 	default:
 		return -6
 	}
@@ -113,7 +112,7 @@ func (s *Server) write(session int64, op int32, p string, r *reader, w *writer) 
 	data := r.buffer()
 	code := s.tree.set(p, data, r.int())
 	if code == 0 {
-		w.stat(s.tree.nodes[p], len(s.tree.children(p)))
+		w.stat(s.tree.nodes[p])
 	}
 	return code
 }

@@ -16,8 +16,8 @@ import (
 
 const maxFrame = 4 << 20
 
-// Server is one running fake. Words holds the answers to four-letter words; a
-// word that is missing is answered as one that is not whitelisted.
+// Server is one running fake. A four-letter word without an answer is answered
+// as one that is not whitelisted.
 type Server struct {
 	listener net.Listener
 	wait     sync.WaitGroup
@@ -40,7 +40,7 @@ func Start() (*Server, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	s := &Server{listener: l, words: map[string]string{}, sessions: map[int64]bool{}, conns: map[net.Conn]int64{}, last: 1000,
-		tree: tree{nodes: map[string]*znode{"/": {}, "/zookeeper": {}}, now: func() int64 { return time.Now().UnixMilli() }}}
+		tree: tree{nodes: map[string]*znode{"/": {kids: map[string]bool{"zookeeper": true}}, "/zookeeper": {}}, now: func() int64 { return time.Now().UnixMilli() }}}
 	s.wait.Go(s.accept)
 	return s, nil
 }

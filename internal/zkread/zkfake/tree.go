@@ -4,7 +4,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 )
 
 // Error codes of the protocol.
@@ -25,6 +24,7 @@ type znode struct {
 	mzxid    int64
 	mtime    int64
 	hidden   bool
+	kids     map[string]bool
 }
 
 // tree is the whole content; a server's lock guards it.
@@ -38,21 +38,14 @@ func (t *tree) clone() map[string]*znode {
 	out := make(map[string]*znode, len(t.nodes))
 	for p, n := range t.nodes {
 		c := *n
+		c.kids = maps.Clone(n.kids)
 		out[p] = &c
 	}
 	return out
 }
 
-func (t *tree) children(p string) []string {
-	prefix := strings.TrimSuffix(p, "/") + "/"
-	var out []string
-	for _, q := range slices.Sorted(maps.Keys(t.nodes)) {
-		if name, ok := strings.CutPrefix(q, prefix); ok && name != "" && !strings.Contains(name, "/") {
-			out = append(out, name)
-		}
-	}
-	return out
-}
+// children are the names below a znode that exists, in order.
+func (t *tree) children(p string) []string { return slices.Sorted(maps.Keys(t.nodes[p].kids)) }
 
 func (t *tree) create(p string, data []byte, owner int64) int32 {
 	parent := t.nodes[path.Dir(p)]
@@ -64,6 +57,10 @@ func (t *tree) create(p string, data []byte, owner int64) int32 {
 	}
 	t.zxid++
 	parent.cversion++
+	if parent.kids == nil {
+		parent.kids = map[string]bool{}
+	}
+	parent.kids[path.Base(p)] = true
 	t.nodes[p] = &znode{data: data, owner: owner, czxid: t.zxid, mzxid: t.zxid, mtime: t.now()}
 	return 0
 }
@@ -94,18 +91,23 @@ func (t *tree) delete(p string, version int32) int32 {
 	if code := t.check(p, version); code != 0 {
 		return code
 	}
-	if len(t.children(p)) > 0 {
+	if len(t.nodes[p].kids) > 0 {
 		return notEmpty
 	}
 	t.zxid++
-	delete(t.nodes, p)
+	t.drop(p)
 	return 0
+}
+
+func (t *tree) drop(p string) {
+	delete(t.nodes[path.Dir(p)].kids, path.Base(p))
+	delete(t.nodes, p)
 }
 
 func (t *tree) expire(session int64) {
 	for p, n := range t.nodes {
 		if n.owner == session {
-			delete(t.nodes, p)
+			t.drop(p)
 		}
 	}
 }
