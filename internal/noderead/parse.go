@@ -134,6 +134,9 @@ func isLevel(s string) bool {
 func clean(line []byte) string {
 	text := strings.ToValidUTF8(string(line[:min(len(line), maxLine)]), "\uFFFD")
 	text = strings.Map(func(r rune) rune {
+		if r >= ' ' && r < 0x7f {
+			return r
+		}
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
 		}

@@ -83,6 +83,8 @@ func TestKnownMessages(t *testing.T) {
 func TestCaseAndLayoutDoNotMatter(t *testing.T) {
 	for name, line := range map[string]string{
 		"lower case":       "[2026-11-30 07:24:48,708] INFO [kafkaserver id=1] STARTED (kafka.server.KafkaServer)",
+		"thread name":      "[2026-11-30 07:24:48,708] INFO [main] [KafkaServer id=1] started (kafka.server.KafkaServer)",
+		"logger, thread":   "2026-11-30 07:24:48,708 INFO [KafkaServer id=1] started (kafka.server.KafkaServer) [main]",
 		"no logger":        "[2026-11-30 07:24:48,708] INFO [KafkaServer id=1] started",
 		"iso time, thread": "2026-11-30T07:24:48.708Z INFO [main] k.s.KafkaServer - [KafkaServer id=1] started",
 		"json":             `{"ts":"2026-11-30","level":"INFO","message":"[KafkaServer id=1] started"}`,

@@ -16,15 +16,19 @@ type rule struct {
 // ident is the bracketed name most Kafka classes put before a message.
 const ident = `(?:\[[^\[\]]+\]:? )?`
 
+// start is where a message begins in a line of known layout; some patterns
+// put the thread's name before it.
+const start = `^(?:\[[^\[\]]+\] )?`
+
 // match is a message from its start on, whatever follows.
 func match(severity Severity, kind Kind, needle, message string) rule {
-	return rule{kind, severity, needle, regexp.MustCompile(`(?i)^` + message), regexp.MustCompile(`(?i)` + message)}
+	return rule{kind, severity, needle, regexp.MustCompile(`(?i)` + start + message), regexp.MustCompile(`(?i)` + message)}
 }
 
 // exactly is a message from its start to its end.
 func exactly(severity Severity, kind Kind, needle, message string) rule {
 	r := match(severity, kind, needle, message)
-	r.strict = regexp.MustCompile(`(?i)^` + message + `$`)
+	r.strict = regexp.MustCompile(`(?i)` + start + message + `$`)
 	return r
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -108,6 +109,43 @@ func TestEndlessOutputIsBoundedOnDisk(t *testing.T) {
 		}
 		return len(outputs(t, node.Dir)) == 0
 	})
+}
+
+func TestManyCommandsAtOnceKeepTheirOutputApart(t *testing.T) {
+	node := newTestLocal(t)
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			want := strconv.Itoa(i) + "\n"
+			r, err := node.Run(t.Context(), []string{"echo", strconv.Itoa(i)})
+			if err != nil || r.Stdout != want {
+				t.Errorf("got %+v, %v; want %q", r, err, want)
+			}
+		})
+	}
+	all.Wait()
+	if err := sweep(node.Dir); err != nil { // one that looked at a file just then left it to the next
+		t.Error(err)
+	}
+	if n := len(outputs(t, node.Dir)); n != 0 {
+		t.Errorf("%d output files are left", n)
+	}
+}
+
+func TestASecretCutInHalfIsNotShown(t *testing.T) {
+	node := newTestLocal(t)
+	node.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
+	for shift := range 9 { // the cut falls somewhere into the secret
+		script := "printf '%*s' " + strconv.Itoa(shift) + " ''; yes 'password=hunter2' | head -c 200000"
+		r, err := node.Run(t.Context(), []string{"sh", "-c", script})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(r.Stdout, "\n")
+		if first != "password=[redacted]" {
+			t.Fatalf("first line %q", first)
+		}
+	}
 }
 
 func TestSecretsAreRedacted(t *testing.T) {

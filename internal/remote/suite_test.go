@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,6 +166,28 @@ func testWrite(t *testing.T, node Node) {
 			t.Errorf("%v, %v", info, err)
 		}
 	})
+	t.Run("keeps the owner", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "server.properties")
+		put(t, path, before, 0o640)
+		if err := os.Chown(path, 4711, 4712); err != nil && !errors.Is(err, fs.ErrPermission) {
+			t.Fatal(err) // who may not give files away proves that it stays the own one
+		}
+		want := owner(t, path)
+		if err := node.WriteFile(t.Context(), path, []byte(after), WriteOptions{Expect: Expect{SHA256: Sum([]byte(before))}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{path, BackupPath(path, Sum([]byte(before)))} {
+			if got := owner(t, p); got != want {
+				t.Errorf("%s: owner %v, want %v", p, got, want)
+			}
+		}
+	})
+	t.Run("a folder that is not there", func(t *testing.T) {
+		err := node.WriteFile(t.Context(), filepath.Join(t.TempDir(), "none", "a"), nil, WriteOptions{Expect: Expect{Absent: true}})
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v, want not exist", err)
+		}
+	})
 	t.Run("a backup with foreign content stops the write", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "server.properties")
 		put(t, path, before, 0o600)
@@ -204,6 +227,16 @@ func testWriteTwice(t *testing.T, node Node) {
 	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func owner(t *testing.T, path string) [2]uint32 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	return [2]uint32{stat.Uid, stat.Gid}
 }
 
 func put(t *testing.T, path, content string, mode fs.FileMode) {
