@@ -53,6 +53,23 @@ func TestMetadataSurvivesDeadSeeds(t *testing.T) {
 	}
 }
 
+func TestTheBrokerThatAnsweredLastIsAskedFirst(t *testing.T) {
+	c := fakeCluster(t, kfake.NumBrokers(2))
+	fails := true
+	c.ControlKey(keyMetadata, func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		return nil, errors.New("hang up"), fails && c.CurrentNode() == 0
+	})
+	b := openBrokers(t, c.ListenAddrs()...)
+	for range 2 { // both answer at the second time
+		md, err := b.Metadata(withTimeout(t))
+		if err != nil || md.From != c.ListenAddrs()[1] {
+			t.Fatalf("from %q, %v; want the second broker", md.From, err)
+		}
+		fails = false
+	}
+}
+
 func TestMetadataNeedsAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
