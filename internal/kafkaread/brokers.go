@@ -93,22 +93,12 @@ func (b *Brokers) answered(addr string) {
 	b.mu.Unlock()
 }
 
-// learn replaces the addresses that Metadata named and closes the clients of
-// those that nobody names any more.
+// learn notes the addresses that Metadata named. Clients stay open for those
+// it names no more: a broker that restarts is gone from Metadata for a while.
 func (b *Brokers) learn(addrs []string) {
 	b.mu.Lock()
 	b.known = addrs
-	var gone []*node
-	for addr, n := range b.nodes {
-		if !slices.Contains(addrs, addr) && !slices.Contains(b.seeds, addr) && addr != b.good {
-			gone = append(gone, n)
-			delete(b.nodes, addr)
-		}
-	}
 	b.mu.Unlock()
-	for _, n := range gone {
-		n.close()
-	}
 }
 
 // callLimit bounds a call whose context has no deadline.
