@@ -1,0 +1,236 @@
+package phases
+
+import (
+	"fmt"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/gates"
+	"migrator/internal/plan"
+)
+
+// Apply folds one entry into the state. An entry that does not fit (another
+// step than the open one, a missing body) is an error: a journal that cannot
+// be understood is never guessed at.
+func Apply(s State, e Event) (State, error) {
+	next := s.clone()
+	next.Seq = e.Seq
+	if next.Started.IsZero() {
+		next.Started = e.Time
+	}
+	if err := next.apply(e); err != nil {
+		return s, fmt.Errorf("journal entry %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return next, nil
+}
+
+func (s *State) apply(e Event) error {
+	switch e.Kind {
+	case KindBound:
+		return with(e.Body.Bound, func(b Bound) error { s.ClusterID = b.ClusterID; return nil })
+	case KindAdopted:
+		s.newAttempt()
+		return nil
+	case KindMoved:
+		return with(e.Body.Moved, func(m Moved) error {
+			s.Adopt = s.Adopt || m.From == "" && m.To != cluster.Initial
+			s.Phase, s.PhaseAt = m.To, e.Time
+			return nil
+		})
+	case KindApproved:
+		return with(e.Body.Approved, func(a Approved) error { s.approve(a, e); return nil })
+	case KindOpened, KindIntent, KindOutcome, KindStepDone, KindPlanDone, KindPlanVoid:
+		return s.applyToRun(e)
+	case KindBlocked:
+		return with(e.Body.Blocked, func(b Blocked) error { s.Blocked = &BlockedState{b, e.Time}; return nil })
+	case KindRetried:
+		s.retry(e.Time)
+		return nil
+	case KindPaused:
+		s.Paused, s.PausedAt = true, e.Time
+		return nil
+	case KindResumed:
+		s.Paused = false
+		return nil
+	case KindAccepted:
+		return with(e.Body.Accepted, func(a Accepted) error {
+			s.Accepted = append(s.Accepted, gates.Acceptance{Gate: a.Gate, Subjects: a.Subjects})
+			return nil
+		})
+	case KindSoak:
+		return with(e.Body.Soak, func(k Soak) error { s.Soak = &k; return nil })
+	case KindDrill:
+		return with(e.Body.Drill, func(d DrillRun) error { s.Drills = append(s.Drills, d); return nil })
+	case KindCanary:
+		return with(e.Body.Canary, func(c Canary) error { s.Canary[c.Run] = c; return nil })
+	case KindFinished:
+		s.Finished = true
+		return nil
+	default:
+		return fmt.Errorf("unknown kind")
+	}
+}
+
+func (s *State) applyToRun(e Event) error {
+	if s.Run == nil {
+		return fmt.Errorf("no plan is under way")
+	}
+	switch e.Kind {
+	case KindOpened:
+		return with(e.Body.Opened, func(o Opened) error { return s.open(o, e) })
+	case KindIntent:
+		return with(e.Body.Intent, func(i Intent) error { return s.intend(i, e) })
+	case KindOutcome:
+		return with(e.Body.Outcome, func(o Outcome) error { return s.end(o, e) })
+	case KindStepDone:
+		return with(e.Body.StepDone, func(d StepDone) error { return s.stepDone(d, e) })
+	case KindPlanDone:
+		if !s.Run.Plan.AdHoc {
+			s.Completed[s.Run.Plan.Phase] = e.Time
+		}
+		s.Run = nil
+		return nil
+	case KindPlanVoid:
+		s.Run = nil
+		return nil
+	default:
+		return fmt.Errorf("not an entry of a plan")
+	}
+}
+
+// newAttempt: soak, drills, approvals and acceptances count within one attempt.
+func (s *State) newAttempt() {
+	s.Attempt++
+	s.Soak, s.Drills, s.Accepted, s.Finished, s.Adopt = nil, nil, nil, false, false
+	s.Completed, s.Canary = map[cluster.Phase]time.Time{}, map[string]Canary{}
+}
+
+func (s *State) approve(a Approved, e Event) {
+	s.Run = &Run{Plan: a.Plan, Approved: e.Time, Actor: e.Actor, NotPreferred: a.NotPreferred,
+		Done: map[string]time.Time{}, OpenedAtOf: map[string]time.Time{}, Actions: map[string]ActionState{}}
+	s.Blocked, s.Paused = nil, false
+	s.Short = a.Short
+	if s.Short == nil {
+		s.Short = map[string]int{}
+	}
+	for id, sha := range a.Files {
+		s.Files[id] = sha
+	}
+}
+
+func (s *State) open(o Opened, e Event) error {
+	if s.Run.Open != "" {
+		return fmt.Errorf("step %s is open already", s.Run.Open)
+	}
+	if _, ok := s.Run.Plan.Step(o.Step); !ok {
+		return fmt.Errorf("no step %q in the plan", o.Step)
+	}
+	s.Run.Open, s.Run.OpenedAt, s.Run.Baseline = o.Step, e.Time, o.Baseline
+	s.Run.OpenedAtOf[o.Step] = e.Time
+	s.Run.Actions = map[string]ActionState{}
+	s.Run.ResumedAt = time.Time{}
+	return nil
+}
+
+func (s *State) intend(i Intent, e Event) error {
+	if s.Run.Open != i.Step {
+		return fmt.Errorf("step %q is not the open one (%q)", i.Step, s.Run.Open)
+	}
+	a := s.Run.Actions[i.Action]
+	if a.Begun.IsZero() {
+		a.Begun = e.Time
+	}
+	a.Tries, a.Running, a.Failed, a.Restore = i.Try, true, false, i.Restore
+	s.Run.Actions[i.Action] = a
+	return nil
+}
+
+func (s *State) end(o Outcome, e Event) error {
+	step, ok := s.OpenStep()
+	if !ok || step.ID != o.Step {
+		return fmt.Errorf("step %q is not the open one (%q)", o.Step, s.Run.Open)
+	}
+	a := s.Run.Actions[o.Action]
+	a.Running, a.OK, a.Failed, a.Ended, a.Detail = false, o.OK, !o.OK, e.Time, o.Detail
+	a.Unclean = a.Unclean || o.Unclean
+	s.Run.Actions[o.Action] = a
+	s.Run.LastEffect = e.Time
+	for _, act := range step.Actions {
+		if act.ID == o.Action && o.OK {
+			s.effect(act, e.Time)
+		}
+	}
+	return nil
+}
+
+// effect records what a successful action changed in the world.
+func (s *State) effect(a plan.Action, at time.Time) {
+	switch {
+	case a.Kind == plan.Write && a.Node != nil:
+		s.Files[*a.Node] = a.After
+	case a.Kind == plan.Start && a.Node != nil:
+		s.Restarts[*a.Node] = at
+	case a.Kind == plan.CreateTopic:
+		s.CanaryTopic = true
+	case a.Kind == plan.DeleteTopic:
+		s.CanaryTopic = false
+	}
+}
+
+func (s *State) stepDone(d StepDone, e Event) error {
+	step, ok := s.OpenStep()
+	if !ok || step.ID != d.Step {
+		return fmt.Errorf("step %q is not the open one (%q)", d.Step, s.Run.Open)
+	}
+	s.Run.Done[d.Step] = e.Time
+	s.Took[step.Kind] = append(s.Took[step.Kind], e.Time.Sub(s.Run.OpenedAt))
+	s.Run.Open, s.Run.Actions, s.Run.Baseline = "", map[string]ActionState{}, gates.Baseline{}
+	return nil
+}
+
+// retry lifts a block and forgets failures: a node whose file was not written
+// goes through stop, write, start again; one whose file is in place only starts.
+func (s *State) retry(at time.Time) {
+	s.Blocked = nil
+	if s.Run == nil {
+		return
+	}
+	s.Run.ResumedAt = at
+	step, ok := s.OpenStep()
+	if !ok {
+		return
+	}
+	written := map[int32]bool{}
+	failed := map[int32]bool{}
+	for _, a := range step.Actions {
+		st := s.Run.Actions[a.ID]
+		if a.Node == nil {
+			if st.Failed {
+				delete(s.Run.Actions, a.ID)
+			}
+			continue
+		}
+		written[*a.Node] = written[*a.Node] || a.Kind == plan.Write && st.OK
+		failed[*a.Node] = failed[*a.Node] || !st.OK
+	}
+	for _, a := range step.Actions {
+		if a.Node == nil || !failed[*a.Node] {
+			if st := s.Run.Actions[a.ID]; st.Unclean {
+				st.Unclean = false
+				s.Run.Actions[a.ID] = st
+			}
+			continue
+		}
+		if st := s.Run.Actions[a.ID]; !st.OK || !written[*a.Node] {
+			delete(s.Run.Actions, a.ID)
+		}
+	}
+}
+
+// with applies f to a body that must be there.
+func with[T any](body *T, f func(T) error) error {
+	if body == nil {
+		return fmt.Errorf("its body is missing")
+	}
+	return f(*body)
+}

@@ -1,0 +1,330 @@
+package phases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/facts"
+	"migrator/internal/gates"
+	"migrator/internal/plan"
+)
+
+// Verb is what to do now; Decide answers exactly one.
+type Verb string
+
+const (
+	Wait      Verb = "wait"       // with the reason
+	Ask       Verb = "ask"        // a plan is offered
+	Open      Verb = "open"       // begin the step
+	Act       Verb = "act"        // perform these actions of the open step
+	CloseStep Verb = "close-step" // its gates passed
+	ClosePlan Verb = "close-plan" // every step is done
+	Advance   Verb = "advance"    // record another phase
+	Drift     Verb = "drift"      // recorded and located phase disagree
+	Block     Verb = "block"      // stop until a person acts
+	Finish    Verb = "finish"
+)
+
+// Decision is the one thing to do. It performs nothing.
+type Decision struct {
+	Verb    Verb
+	Why     string
+	Step    plan.Step
+	Actions []plan.Action
+	Restore bool // Act: bring nodes back after a failure
+	To      cluster.Phase
+	Offer   *plan.Plan
+	Blocked Blocked
+	// Observing: not enough has been seen since the service started.
+	Observing bool
+}
+
+// Situation is all that Decide looks at beside the state.
+type Situation struct {
+	Snapshot  facts.Snapshot
+	Judgement gates.Judgement
+	Located   Located
+	Inventory cluster.Inventory
+	// Offer is the plan built for OfferedPhase, or why it could not be.
+	Offer    *plan.Plan
+	OfferWhy string
+	// Busy names actions being performed right now.
+	Busy []string
+	// Draining: the service is about to stop; only bring the open batch to a safe end.
+	Draining bool
+	// Progress is when something last moved (offset, recovery, ISR).
+	Progress    time.Time
+	StepTimeout time.Duration
+	SoakOfLoad  time.Duration
+}
+
+// Decide answers what to do now.
+func Decide(s State, in Situation, now time.Time) Decision {
+	if s.Finished {
+		return Decision{Verb: Wait, Why: "finished: every broker and controller runs without ZooKeeper"}
+	}
+	if step, ok := s.OpenStep(); ok {
+		if d, urgent := actions(s, step, in); urgent {
+			return d
+		}
+	}
+	if s.Blocked != nil {
+		return Decision{Verb: Wait, Why: s.Blocked.What}
+	}
+	if in.Located.Emergency != "" {
+		return Decision{Verb: Block, Why: in.Located.Emergency, Blocked: Blocked{What: in.Located.Emergency, ToDo: "nothing is done by itself; look at the named nodes, then `migrator retry`"}}
+	}
+	if d, ok := move(s, in); ok {
+		return d
+	}
+	if s.Run == nil {
+		return rest(s, in)
+	}
+	if step, ok := s.OpenStep(); ok {
+		return await(s, step, in, now)
+	}
+	return between(s, in)
+}
+
+// actions decides what the open step still has to perform. urgent: it comes
+// before everything else, since nodes may be down by our hand.
+func actions(s State, step plan.Step, in Situation) (Decision, bool) {
+	if len(in.Busy) > 0 {
+		return Decision{Verb: Wait, Step: step, Why: "performing " + strings.Join(in.Busy, ", ")}, true
+	}
+	var doubt, todo []plan.Action
+	failed := false
+	stage := -1
+	for _, a := range step.Actions {
+		st := s.Run.Actions[a.ID]
+		switch {
+		case st.Running:
+			doubt = append(doubt, a)
+		case st.Failed:
+			failed = true
+		case !st.OK && (stage < 0 || a.Stage == stage):
+			stage = a.Stage
+			todo = append(todo, a)
+		}
+	}
+	switch {
+	case len(doubt) > 0:
+		return Decision{Verb: Act, Step: step, Actions: doubt, Why: "in doubt after a restart: looking first"}, true
+	case failed:
+		return afterFailure(s, step)
+	case len(todo) == 0:
+		return Decision{}, false
+	case s.Blocked != nil && len(s.StoppedByUs()) == 0:
+		return Decision{}, false
+	case in.Draining && len(s.StoppedByUs()) == 0 && !slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return s.Run.Actions[a.ID].OK }):
+		return Decision{}, false
+	default:
+		return Decision{Verb: Act, Step: step, Actions: todo, Why: step.Sentence}, true
+	}
+}
+
+// afterFailure starts what we stopped with whatever whole file is on disk,
+// then blocks. Never the old file by itself.
+func afterFailure(s State, step plan.Step) (Decision, bool) {
+	down := s.StoppedByUs()
+	var starts []plan.Action
+	for _, a := range step.Actions {
+		st := s.Run.Actions[a.ID]
+		if a.Kind == plan.Start && a.Node != nil && slices.Contains(down, *a.Node) && !st.Failed {
+			starts = append(starts, a)
+		}
+	}
+	if len(starts) > 0 {
+		return Decision{Verb: Act, Step: step, Actions: starts, Restore: true, Why: "an action failed: starting what was stopped"}, true
+	}
+	if s.Blocked != nil {
+		return Decision{}, false
+	}
+	var what []string
+	for _, a := range step.Actions {
+		if st := s.Run.Actions[a.ID]; st.Failed {
+			what = append(what, a.ID+": "+st.Detail)
+		}
+	}
+	return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID, What: strings.Join(what, "; "),
+		ToDo: "remove the cause, then `migrator retry`: it goes on at the first action not done"}}, true
+}
+
+// move follows the facts with the recorded phase, or reports drift.
+func move(s State, in Situation) (Decision, bool) {
+	l := in.Located
+	if !l.OK {
+		return Decision{}, false
+	}
+	if s.Phase == "" {
+		return Decision{Verb: Advance, To: l.Phase, Why: l.Why}, true
+	}
+	if l.Phase == s.Phase {
+		return Decision{}, false
+	}
+	limit := s.Phase.Index()
+	if s.Run != nil {
+		limit = max(limit, s.Run.Plan.Phase.Index())
+	} else if completed(s, s.Phase) {
+		limit++
+	}
+	at := l.Phase.Index()
+	switch {
+	case at > s.Phase.Index() && s.Phase.Index() < limit:
+		return Decision{Verb: Advance, To: cluster.Phases()[min(at, limit)], Why: l.Why}, true
+	case at > s.Phase.Index() && s.Run != nil && at <= limit+1:
+		return Decision{}, false // the last batch of the plan is through; its gates come first
+	default:
+		what := fmt.Sprintf("the journal says %s, the facts show %s (%s)", s.Phase, l.Phase, l.Why)
+		return Decision{Verb: Drift, Why: what, Blocked: Blocked{What: what,
+			ToDo: "somebody changed nodes outside this migration: put them back, or take the cluster over as it is with `migrator retry`"}}, true
+	}
+}
+
+// rest decides while no plan runs.
+func rest(s State, in Situation) Decision {
+	if !in.Located.OK {
+		return Decision{Verb: Wait, Why: in.Located.Why, Observing: true}
+	}
+	if in.Located.Refused != "" {
+		return Decision{Verb: Wait, Why: in.Located.Refused}
+	}
+	if done := PhaseComplete(s, in.Judgement, in.SoakOfLoad); done && s.Phase == cluster.Finalize {
+		return Decision{Verb: Finish}
+	}
+	offered, ok := OfferedPhase(s, in.Judgement, in.SoakOfLoad)
+	if !ok {
+		return Decision{Verb: Wait, Why: notPassing(s, in, DoneKey(s.Phase))}
+	}
+	if w := in.Judgement.Set(WatchSet); !w.Passing {
+		return Decision{Verb: Wait, Why: notPassing(s, in, WatchSet)}
+	}
+	if e := in.Judgement.Set(EnterKey(offered)); !e.Passed() {
+		return Decision{Verb: Wait, Why: notPassing(s, in, EnterKey(offered))}
+	}
+	if s.Paused {
+		return Decision{Verb: Wait, Why: "paused: `migrator resume` goes on"}
+	}
+	if in.Offer == nil {
+		return Decision{Verb: Wait, Why: in.OfferWhy}
+	}
+	return Decision{Verb: Ask, Offer: in.Offer, Why: "the plan " + string(offered) + " can start"}
+}
+
+// PhaseComplete says that the gates for leaving the recorded phase pass.
+func PhaseComplete(s State, j gates.Judgement, soakOfLoad time.Duration) bool {
+	if s.Phase == "" || !j.Set(DoneKey(s.Phase)).Passed() {
+		return false
+	}
+	return s.Phase != cluster.Load || soakOfLoad == 0 || completed(s, cluster.Load)
+}
+
+// OfferedPhase names the phase whose plan would start next; ok is false while
+// the recorded phase's own plan is done but its gates do not pass.
+func OfferedPhase(s State, j gates.Judgement, soakOfLoad time.Duration) (cluster.Phase, bool) {
+	if s.Phase == "" {
+		return "", false
+	}
+	if s.Adopt {
+		return s.Phase, true
+	}
+	if PhaseComplete(s, j, soakOfLoad) {
+		return Next(s.Phase)
+	}
+	if completed(s, s.Phase) {
+		return "", false
+	}
+	return s.Phase, true
+}
+
+// await decides for an open step whose actions are all done.
+func await(s State, step plan.Step, in Situation, now time.Time) Decision {
+	done := in.Judgement.Set(StepKey(step.ID, "done"))
+	if done.Passed() && ready(s, step) {
+		if id := unclean(s, step); id != "" {
+			return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID,
+				What: id + " ended without a clean shutdown (no shutdown line, no .kafka_cleanshutdown)",
+				ToDo: "its ISR is full again; look why the stop was not clean, then `migrator retry` goes on with the next batch"}}
+		}
+		return Decision{Verb: CloseStep, Step: step}
+	}
+	since := latest(s.Run.OpenedAt, s.Run.LastEffect, s.Run.ResumedAt, in.Progress)
+	if step.Kind != plan.SoakEnd && step.Kind != plan.SoakBegin && now.Sub(since) > in.StepTimeout && !in.Draining {
+		why := notPassing(s, in, StepKey(step.ID, "done"))
+		return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID,
+			What: fmt.Sprintf("no progress for %s: %s", in.StepTimeout, why), ToDo: "remove the cause; the step goes on after `migrator retry`"}}
+	}
+	return Decision{Verb: Wait, Step: step, Why: notPassing(s, in, StepKey(step.ID, "done"))}
+}
+
+// ready: the end of a soak also needs its time.
+func ready(s State, step plan.Step) bool {
+	return step.Kind != plan.SoakEnd || s.Soak != nil && s.Soak.Elapsed >= s.Soak.Required
+}
+
+func unclean(s State, step plan.Step) string {
+	for _, a := range step.Actions {
+		if s.Run.Actions[a.ID].Unclean {
+			return a.ID
+		}
+	}
+	return ""
+}
+
+// between decides when the plan runs but no step is open.
+func between(s State, in Situation) Decision {
+	if in.Draining {
+		return Decision{Verb: Wait, Why: "stopping: no further step is begun"}
+	}
+	next := NextStep(s, in.Snapshot, in.Inventory)
+	if next.Step == nil && next.Why == "" {
+		return Decision{Verb: ClosePlan}
+	}
+	if s.Paused {
+		return Decision{Verb: Wait, Why: "paused: `migrator resume` goes on"}
+	}
+	if next.Step == nil {
+		return Decision{Verb: Wait, Why: next.Why}
+	}
+	if w := in.Judgement.Set(WatchSet); !w.Passing {
+		return Decision{Verb: Wait, Step: *next.Step, Why: notPassing(s, in, WatchSet)}
+	}
+	if !in.Judgement.Set(StepKey(next.Step.ID, "before")).Passed() {
+		return Decision{Verb: Wait, Step: *next.Step, Why: notPassing(s, in, StepKey(next.Step.ID, "before"))}
+	}
+	return Decision{Verb: Open, Step: *next.Step}
+}
+
+// notPassing names what a set waits for, the first three of it.
+func notPassing(_ State, in Situation, key string) string {
+	set, judged := in.Judgement.Sets[key]
+	var out []string
+	for _, v := range in.Judgement.Verdicts {
+		if v.Result != gates.Pass && slices.Contains(v.Sets, key) {
+			out = append(out, fmt.Sprintf("%s %s: %s", v.Gate, v.Result, v.Evidence))
+		}
+	}
+	switch {
+	case len(out) > 3:
+		return strings.Join(out[:3], "; ") + fmt.Sprintf("; and %d more", len(out)-3)
+	case len(out) > 0:
+		return strings.Join(out, "; ")
+	case judged && set.Passing:
+		return fmt.Sprintf("all gates pass, seen %d of %d times", set.Good, max(set.Need, 1))
+	default:
+		return "not judged yet"
+	}
+}
+
+func latest(ts ...time.Time) time.Time {
+	var out time.Time
+	for _, t := range ts {
+		if t.After(out) {
+			out = t
+		}
+	}
+	return out
+}

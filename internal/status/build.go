@@ -1,0 +1,235 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/config"
+	"migrator/internal/facts"
+	"migrator/internal/gates"
+	"migrator/internal/phases"
+	"migrator/internal/plan"
+)
+
+// Input is all that a status is made from.
+type Input struct {
+	Name      string
+	Config    config.Migration
+	State     phases.State
+	Snapshot  facts.Snapshot
+	Seen      bool
+	Judgement gates.Judgement
+	Located   phases.Located
+	Decision  phases.Decision
+	Offer     *plan.Plan
+	Clock     phases.Clock
+	Busy      []string
+	Broken    string
+	Now       time.Time
+}
+
+// Build makes the read model; pure.
+func Build(in Input) Status {
+	s := Status{Name: in.Name, Attempt: in.State.Attempt, Seq: in.State.Seq, Gates: []Gate{}, Nodes: []Node{}}
+	if in.State.ClusterID != "" {
+		s.ClusterID = &in.State.ClusterID
+	}
+	if in.State.Phase != "" {
+		s.Phase = &in.State.Phase
+		s.PhaseComplete = phases.PhaseComplete(in.State, in.Judgement, in.Config.Soak(cluster.Load))
+	}
+	if in.Seen {
+		s.ObservedAt = &in.Snapshot.Begun
+	}
+	s.RunStatus = runStatus(in)
+	s.Headline, s.Next = words(in, s.RunStatus)
+	s.Since = since(in, s.RunStatus)
+	for _, v := range in.Judgement.Verdicts {
+		s.Gates = append(s.Gates, gateOf(v))
+	}
+	for _, n := range in.Config.Inventory().Nodes() {
+		s.Nodes = append(s.Nodes, nodeOf(in, n))
+	}
+	s.Soak, s.Drill = soakOf(in), drillOf(in)
+	s.Revert, s.Epochs, s.Canary = revertOf(in), epochsOf(in), canaryOf(in)
+	s.Plan, s.Step = planOf(in)
+	s.ETASeconds = eta(in)
+	if in.State.Blocked != nil {
+		s.Blocked = &Reason{What: in.State.Blocked.What, ToDo: in.State.Blocked.ToDo, At: in.State.Blocked.At}
+	}
+	if in.Broken != "" {
+		s.Blocked = &Reason{What: "journal: " + in.Broken, ToDo: "nothing more is executed; free the data folder's disk and restart the service", At: in.Now}
+	}
+	return s
+}
+
+// runStatus is the first that matches, in the order people care about.
+func runStatus(in Input) RunStatus {
+	running := in.State.Run != nil && (in.State.Run.Open != "" || !in.State.Paused)
+	switch {
+	case in.State.Finished:
+		return Finished
+	case in.Broken != "" || in.State.Blocked != nil:
+		return Blocked
+	case running:
+		return Executing
+	case in.State.Paused:
+		return Paused
+	case !in.Seen || in.Decision.Observing || in.State.Phase == "":
+		return Observing
+	case in.Decision.Verb == phases.Ask:
+		return NeedsApproval
+	default:
+		return Waiting
+	}
+}
+
+func words(in Input, rs RunStatus) (headline, next string) {
+	switch rs {
+	case Finished:
+		return "finished: the cluster runs without ZooKeeper", "ZooKeeper can be stopped; keep the evidence"
+	case Blocked:
+		return "blocked: " + blockedWhat(in), "nothing is done by itself: remove the cause, then `migrator retry " + in.Name + "`"
+	case NeedsApproval:
+		return fmt.Sprintf("phase %s: the plan %s is ready and waits for a person", in.State.Phase, in.Decision.Offer.Phase),
+			fmt.Sprintf("`migrator advance %s` shows the plan and asks", in.Name)
+	case Paused:
+		return "paused" + pausedFor(in), "`migrator resume " + in.Name + "` goes on"
+	case Executing:
+		return executing(in)
+	case Observing:
+		return "observing: " + orElse(in.Decision.Why, in.Located.Why), "the first complete snapshot decides what comes next"
+	default:
+		return "waiting: " + in.Decision.Why, "goes on by itself when the named gates pass"
+	}
+}
+
+// executing names the step, what it waits for and what follows.
+func executing(in Input) (headline, next string) {
+	p := in.State.Run.Plan
+	headline = "plan " + string(p.Phase) + ": "
+	if step, ok := in.State.OpenStep(); ok {
+		headline += step.Sentence
+		if len(in.Busy) == 0 && in.Decision.Why != "" {
+			headline += "; waiting for " + in.Decision.Why
+		}
+	} else {
+		headline += orElse(in.Decision.Why, "between steps")
+	}
+	if left := undone(in.State); len(left) > 1 {
+		return headline, "then: " + left[1].Sentence
+	}
+	return headline, "then the plan is done"
+}
+
+func undone(s phases.State) []plan.Step {
+	var out []plan.Step
+	if open, ok := s.OpenStep(); ok {
+		out = append(out, open)
+	}
+	for _, st := range s.Run.Plan.Steps {
+		if s.Run.Done[st.ID].IsZero() && st.ID != s.Run.Open {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+func blockedWhat(in Input) string {
+	if in.Broken != "" {
+		return "journal: " + in.Broken
+	}
+	return in.State.Blocked.What
+}
+
+func pausedFor(in Input) string {
+	age := in.Now.Sub(in.State.PausedAt).Round(time.Second)
+	if in.State.Phase == cluster.Hybrid {
+		return fmt.Sprintf(" for %s in hybrid: do not rest here, half the brokers run in another mode", age)
+	}
+	return fmt.Sprintf(" for %s", age)
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func since(in Input, rs RunStatus) *time.Time {
+	var t time.Time
+	switch {
+	case rs == Blocked && in.State.Blocked != nil:
+		t = in.State.Blocked.At
+	case rs == Paused:
+		t = in.State.PausedAt
+	case in.State.Run != nil && in.State.Run.Open != "":
+		t = in.State.Run.OpenedAt
+	case in.State.Run != nil:
+		t = in.State.Run.Approved
+	default:
+		t = in.State.PhaseAt
+	}
+	return stamp(t)
+}
+
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func gateOf(v gates.Judged) Gate {
+	return Gate{Name: v.Gate, Kind: string(v.Kind), Verdict: v.Result.String(), Evidence: v.Evidence, ToDo: v.ToDo, Since: stamp(v.Since),
+		Source: v.Source, ObservedAt: stamp(v.ObservedAt), Blocks: list(v.Blocks), Subjects: list(v.Subjects), Accepted: v.Accepted}
+}
+
+func list(in []string) []string {
+	if in == nil {
+		return []string{}
+	}
+	return slices.Clone(in)
+}
+
+// eta adds up what is left of the running or offered plan; nil when any part
+// has no figure.
+func eta(in Input) *float64 {
+	var left []plan.Step
+	switch {
+	case in.State.Run != nil:
+		left = undone(in.State)
+	case in.Offer != nil:
+		left = in.Offer.Steps
+	default:
+		return nil
+	}
+	total := 0.0
+	for _, st := range left {
+		sec := st.Expected
+		if st.Kind == plan.SoakEnd && in.State.Run != nil {
+			rest := max(in.State.Run.Plan.Limits.Soak-in.Clock.Elapsed, 0).Seconds()
+			sec = &rest
+		}
+		if st.Kind == plan.SoakEnd && in.State.Run == nil && in.Offer != nil {
+			whole := in.Offer.Limits.Soak.Seconds()
+			sec = &whole
+		}
+		if st.Kind == plan.SoakBegin {
+			zero := 0.0
+			sec = &zero
+		}
+		if sec == nil {
+			return nil
+		}
+		spent := 0.0
+		if in.State.Run != nil && st.ID == in.State.Run.Open && st.Kind != plan.SoakEnd {
+			spent = in.Now.Sub(in.State.Run.OpenedAt).Seconds()
+		}
+		total += max(*sec-spent, 0)
+	}
+	return &total
+}
