@@ -1,0 +1,343 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"migrator/internal/config"
+	"migrator/internal/configgen"
+	"migrator/internal/noderead"
+	"migrator/internal/remote"
+)
+
+const (
+	lookEvery  = 200 * time.Millisecond
+	lookLimit  = 5 * time.Second
+	startLimit = 30 * time.Second // for the process to exist; that it serves is the gates' matter
+	doubtLimit = 10 * time.Second // a start in doubt is repeated only after "not running" for so long
+)
+
+// stop gives the stop command and waits until the process is gone. Never
+// SIGKILL: a stop that takes longer than the step's limit ends as an error,
+// and the node may still be stopping.
+func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return Result{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, e.m.Gates.StepTimeout)
+	defer cancel()
+	logs := e.shutdownLines(limited, n, node)
+	baseline := e.watchFailover(limited, t, n)
+	if err := command(limited, node, n, "stop", t.Action.Argv); err != nil {
+		return Result{}, err
+	}
+	if err := e.await(limited, n, node, false); err != nil {
+		return Result{}, fmt.Errorf("%s does not stop within %s (it is not killed): %w", label(n), e.m.Gates.StepTimeout, err)
+	}
+	res := Result{Detail: "stopped", Drill: baseline()}
+	clean, how := logs(ctx)
+	if !clean {
+		clean, how = e.cleanFile(ctx, n, node)
+	}
+	res.Unclean, res.Detail = !clean, "stopped; "+how
+	return res, nil
+}
+
+// shutdownLines remembers the end of the logs now and answers later whether a
+// clean shutdown line came after it.
+func (e *Executor) shutdownLines(ctx context.Context, n config.Node, node remote.Node) func(context.Context) (bool, string) {
+	unseen := func(context.Context) (bool, string) { return false, "its log cannot be read" }
+	if n.Logs.None {
+		return unseen
+	}
+	f, err := noderead.NewFollower(node, n.Logs, nil)
+	if err != nil {
+		return unseen
+	}
+	cursors, err := f.AtEnd(ctx)
+	if err != nil {
+		return unseen
+	}
+	if f, err = noderead.NewFollower(node, n.Logs, cursors); err != nil {
+		return unseen
+	}
+	return func(ctx context.Context) (bool, string) {
+		for {
+			got, err := f.Poll(ctx)
+			if err != nil {
+				return false, "its log cannot be read: " + err.Error()
+			}
+			for _, ev := range got.Events {
+				if ev.Kind == noderead.ShutDown {
+					return true, "clean: " + ev.Text
+				}
+			}
+			if !got.More {
+				return false, "no shutdown line"
+			}
+		}
+	}
+}
+
+func (e *Executor) cleanFile(ctx context.Context, n config.Node, node remote.Node) (bool, string) {
+	limited, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	content, err := node.ReadFile(limited, n.Properties)
+	if err != nil {
+		return false, "no shutdown line, and " + n.Properties + " cannot be read"
+	}
+	dirs, err := configgen.LogDirs(content)
+	if err != nil {
+		return false, "no shutdown line, and its log folders are unknown: " + err.Error()
+	}
+	clean, known, err := noderead.CleanShutdown(limited, node, dirs)
+	switch {
+	case err != nil || !known:
+		return false, "no shutdown line, and whether .kafka_cleanshutdown exists is unknown"
+	case clean:
+		return true, "clean: .kafka_cleanshutdown"
+	default:
+		return false, "no shutdown line and no .kafka_cleanshutdown"
+	}
+}
+
+// write puts the approved content in place of exactly the file the plan was
+// made from. A file that already has the content is left alone.
+func (e *Executor) write(ctx context.Context, t Task) (Result, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return Result{}, err
+	}
+	if found, _, err := e.probeWrite(ctx, t); err == nil && found == ProbedDone {
+		return Result{Detail: "already in place"}, nil
+	}
+	data, err := e.blobs.Get(t.Action.After)
+	if err != nil {
+		return Result{}, fmt.Errorf("content for %s on %s: %w", t.Action.Path, label(n), err)
+	}
+	expect := remote.Expect{SHA256: t.Action.Before}
+	if t.Action.Before == "" {
+		expect = remote.Expect{Absent: true}
+	}
+	err = node.WriteFile(ctx, t.Action.Path, data, remote.WriteOptions{Expect: expect})
+	var changed *remote.ChangedError
+	if errors.As(err, &changed) {
+		return Result{}, fmt.Errorf("%s on %s changed since the plan was made; put the approved content back, or revert: %w", t.Action.Path, label(n), err)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("write %s on %s: %w", t.Action.Path, label(n), err)
+	}
+	return Result{Detail: "written, read back and compared"}, nil
+}
+
+// format gives a controller's folders the cluster's id and the brokers'
+// metadata version. A folder that is already so formatted is left alone; one
+// of another cluster or node is refused: it is never formatted over.
+func (e *Executor) format(ctx context.Context, t Task) (Result, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return Result{}, err
+	}
+	found, how, err := e.probeFormat(ctx, t)
+	if err != nil {
+		return Result{}, err
+	}
+	if found == ProbedDone {
+		return Result{Detail: how}, nil
+	}
+	if err := command(ctx, node, n, "format", t.Action.Argv); err != nil {
+		return Result{}, err
+	}
+	found, how, err = e.probeFormat(ctx, t)
+	if err != nil {
+		return Result{}, err
+	}
+	if found != ProbedDone {
+		return Result{}, fmt.Errorf("%s: the format command succeeded, but %s", label(n), how)
+	}
+	return Result{Detail: "formatted"}, nil
+}
+
+// start gives the start command and waits until the process exists.
+func (e *Executor) start(ctx context.Context, t Task) (Result, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := command(ctx, node, n, "start", t.Action.Argv); err != nil {
+		return Result{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := e.await(limited, n, node, true); err != nil {
+		return Result{}, fmt.Errorf("%s does not run %s after its start command: %w", label(n), startLimit, err)
+	}
+	return Result{Detail: "started"}, nil
+}
+
+// command runs one of the node's commands and makes a failure readable.
+func command(ctx context.Context, node remote.Node, n config.Node, what string, argv []string) error {
+	res, err := node.Run(ctx, argv)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, label(n), err)
+	}
+	if res.Exit == 0 {
+		return nil
+	}
+	text := strings.TrimSpace(res.Stderr)
+	if text == "" {
+		text = strings.TrimSpace(res.Stdout)
+	}
+	return fmt.Errorf("%s %s: %s exited %d: %s", what, label(n), argv[0], res.Exit, lastLines(text, 5))
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}
+
+// await waits until the process exists, or not.
+func (e *Executor) await(ctx context.Context, n config.Node, node remote.Node, want bool) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	why := ""
+	for {
+		running, err := isRunning(ctx, n, node)
+		switch {
+		case err != nil:
+			why = err.Error()
+		case running == want:
+			return nil
+		default:
+			why = fmt.Sprintf("`running` says %v", running)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", why, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// isRunning asks the node's running command: exit 0 yes, 1 to 4 no, else unknown.
+func isRunning(ctx context.Context, n config.Node, node remote.Node) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	res, err := node.Run(limited, n.Commands.Running)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("running command of %s: %w", label(n), err)
+	case res.Exit == 0:
+		return true, nil
+	case res.Exit <= 4:
+		return false, nil
+	default:
+		return false, fmt.Errorf("running command of %s exited %d, which means neither yes nor no", label(n), res.Exit)
+	}
+}
+
+func (e *Executor) probeRunning(ctx context.Context, t Task, want bool) (Probed, string, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return ProbedUnknown, "", err
+	}
+	running, err := isRunning(ctx, n, node)
+	if err != nil {
+		return ProbedUnknown, "", err
+	}
+	how := fmt.Sprintf("`running` says %v", running)
+	if running == want {
+		return ProbedDone, how, nil
+	}
+	return ProbedNotDone, how, nil
+}
+
+// probeStart: a start command begun before the service was killed may still
+// bring the process up, so "not running" counts only when it lasts.
+func (e *Executor) probeStart(ctx context.Context, t Task) (Probed, string, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return ProbedUnknown, "", err
+	}
+	limited, cancel := context.WithTimeout(ctx, doubtLimit)
+	defer cancel()
+	if err := e.await(limited, n, node, true); err == nil {
+		return ProbedDone, "the process exists", nil
+	}
+	if ctx.Err() != nil {
+		return ProbedUnknown, "", ctx.Err()
+	}
+	return e.probeRunning(ctx, t, true)
+}
+
+func (e *Executor) probeWrite(ctx context.Context, t Task) (Probed, string, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return ProbedUnknown, "", err
+	}
+	limited, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	info, err := node.Stat(limited, t.Action.Path)
+	if err != nil {
+		return ProbedUnknown, "", fmt.Errorf("%s on %s: %w", t.Action.Path, label(n), err)
+	}
+	if !info.Exists {
+		return ProbedNotDone, "the file does not exist", nil
+	}
+	data, err := node.ReadFile(limited, t.Action.Path)
+	if err != nil {
+		return ProbedUnknown, "", fmt.Errorf("%s on %s: %w", t.Action.Path, label(n), err)
+	}
+	if remote.Sum(data) == t.Action.After {
+		return ProbedDone, "the file has the wanted content", nil
+	}
+	return ProbedNotDone, "the file has other content", nil
+}
+
+func (e *Executor) probeFormat(ctx context.Context, t Task) (Probed, string, error) {
+	n, node, err := e.node(t)
+	if err != nil {
+		return ProbedUnknown, "", err
+	}
+	limited, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	metas, err := noderead.MetaProperties(limited, node, n.LogDirs)
+	if err != nil {
+		return ProbedUnknown, "", fmt.Errorf("meta.properties of %s: %w", label(n), err)
+	}
+	missing := 0
+	for _, m := range metas {
+		if !m.Exists {
+			missing++
+			continue
+		}
+		if err := sameCluster(m, t.ClusterID, n.ID); err != nil {
+			return ProbedUnknown, "", fmt.Errorf("%s: %s %w: never formatted over; move the folder away if it is not needed", label(n), m.Dir, err)
+		}
+	}
+	if missing > 0 || len(metas) == 0 {
+		return ProbedNotDone, fmt.Sprintf("%d of %d folders have no meta.properties", missing, len(metas)), nil
+	}
+	return ProbedDone, "its folders are already formatted for this cluster", nil
+}
+
+func sameCluster(m noderead.Meta, clusterID string, id int32) error {
+	if m.ClusterID == nil || *m.ClusterID != clusterID {
+		return fmt.Errorf("holds the meta.properties of cluster %s, this is %s", optional(m.ClusterID), clusterID)
+	}
+	if m.NodeID == nil || *m.NodeID != id {
+		return fmt.Errorf("belongs to node %s, this is %d", optional(m.NodeID), id)
+	}
+	return nil
+}
+
+func optional[T any](v *T) string {
+	if v == nil {
+		return "(none)"
+	}
+	return fmt.Sprint(*v)
+}

@@ -1,0 +1,71 @@
+package orchestrate
+
+import (
+	"sync"
+
+	"migrator/internal/facts"
+	"migrator/internal/status"
+)
+
+// board is what others may read at any time: the published status and the
+// snapshot it was made from. Each subscriber has a one-place, latest-wins
+// mailbox, so that a slow one never blocks the loop.
+type board struct {
+	mu     sync.Mutex
+	status status.Status
+	snap   facts.Snapshot
+	subs   map[chan status.Status]struct{}
+}
+
+// Status is the newest published one.
+func (m *Machine) Status() status.Status {
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	return m.board.status
+}
+
+// Facts is the snapshot the status was made from.
+func (m *Machine) Facts() facts.Snapshot {
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	return m.board.snap
+}
+
+// Subscribe answers a mailbox that holds the newest status, and how to give it back.
+func (m *Machine) Subscribe() (<-chan status.Status, func()) {
+	box := make(chan status.Status, 1)
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	if m.board.subs == nil {
+		m.board.subs = map[chan status.Status]struct{}{}
+	}
+	m.board.subs[box] = struct{}{}
+	box <- m.board.status
+	return box, func() {
+		m.board.mu.Lock()
+		defer m.board.mu.Unlock()
+		delete(m.board.subs, box)
+	}
+}
+
+func (m *Machine) publish() {
+	in := status.Input{Name: m.cfg.Name, Config: m.cfg, State: m.state, Snapshot: m.snap, Seen: m.seen, Judgement: m.judgement,
+		Located: m.located, Decision: m.decision, Clock: m.clock, Busy: m.busyNames(), Now: m.deps.Now()}
+	if m.offer.built != nil {
+		in.Offer = &m.offer.built.Plan
+	}
+	if m.broken != nil {
+		in.Broken = m.broken.Error()
+	}
+	s := status.Build(in)
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	m.board.status, m.board.snap = s, m.snap
+	for box := range m.board.subs {
+		select {
+		case <-box:
+		default:
+		}
+		box <- s
+	}
+}

@@ -1,0 +1,175 @@
+package orchestrate
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/facts"
+	"migrator/internal/observe"
+	"migrator/internal/phases"
+	"migrator/internal/plan"
+)
+
+// eager is the time between rounds while something is about to become true.
+const eager = 250 * time.Millisecond
+
+// eye is what the loop asks of the observing goroutine.
+type eye struct {
+	mu    sync.Mutex
+	want  observe.Want
+	every time.Duration
+}
+
+func (e *eye) set(w observe.Want, every time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.want, e.every = w, every
+}
+
+func (e *eye) read() (observe.Want, time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.want, e.every
+}
+
+// watch runs round after round until ctx ends. Rounds begin at the wanted
+// interval, or at once when kicked (an effect just ended).
+func (m *Machine) watch(ctx context.Context) {
+	m.ask()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.kick:
+		case <-timer.C:
+		}
+		want, every := m.eye.read()
+		begun := time.Now()
+		snap := m.deps.Observer.Round(ctx, want)
+		select {
+		case m.snapshots <- snap:
+		case <-ctx.Done():
+			return
+		}
+		_, every = m.eye.read()
+		timer.Reset(max(every-time.Since(begun), 10*time.Millisecond))
+	}
+}
+
+// look asks for a round right now.
+func (m *Machine) look() {
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}
+
+// ask tells the observer what the phase and the open step need, and how often.
+func (m *Machine) ask() {
+	every := m.cfg.Gates.PollInterval
+	if m.eagerNow() {
+		every = min(eager, every)
+	}
+	m.eye.set(m.want(), every)
+}
+
+// eagerNow: polled quickly until the awaited gates first all pass, then at the
+// poll interval, so that good polls lie that far apart.
+func (m *Machine) eagerNow() bool {
+	if !m.seen || len(m.pending) > 0 {
+		return true
+	}
+	if m.state.Run == nil || m.state.Blocked != nil {
+		return false
+	}
+	if step, ok := m.state.OpenStep(); ok {
+		if step.Kind == plan.SoakEnd {
+			return false
+		}
+		return !m.judgement.Set(phases.StepKey(step.ID, "done")).Passing
+	}
+	return !m.state.Paused
+}
+
+func (m *Machine) want() observe.Want {
+	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Log: true, Topics: m.needsTopics()}
+	if step, ok := m.state.OpenStep(); ok {
+		w.Lines = slices.Clone(step.Batch)
+		w.TopicsSoon = slices.Contains(step.Done, "parity")
+	}
+	for _, c := range m.cfg.Inventory().Controllers {
+		if !slices.Contains(w.Lines, c.ID) {
+			w.Lines = append(w.Lines, c.ID)
+		}
+	}
+	return w
+}
+
+// needsTopics: the full scan of ZooKeeper runs only where parity is asked for.
+func (m *Machine) needsTopics() bool {
+	p := m.state.Phase
+	if m.state.Run != nil {
+		switch m.state.Run.Plan.Phase {
+		case cluster.Load:
+			step, ok := m.state.OpenStep()
+			return ok && slices.Contains(step.Done, "parity")
+		case cluster.DualWrite:
+			return true
+		default:
+			return false
+		}
+	}
+	return p == cluster.Load || p == cluster.DualWrite
+}
+
+// progress notices that something moved: a time limit means time without it.
+type progress struct {
+	at   time.Time
+	last mark
+}
+
+type mark struct {
+	offset   int64
+	inISR    int
+	epochs   int64
+	running  int
+	notes    int
+	migrated int64
+}
+
+func (p *progress) see(s facts.Snapshot, now time.Time) {
+	next := p.last
+	if l, ok := s.Log.Get(); ok {
+		next.notes = len(l.Image.Brokers)
+	}
+	if m, ok := s.Metadata.Get(); ok {
+		next.inISR, next.epochs = 0, 0
+		for _, part := range m.Partitions {
+			next.inISR += len(part.ISR)
+			next.epochs += int64(part.LeaderEpoch)
+		}
+	}
+	if z, ok := s.Migration.Get(); ok && z.Offset != nil {
+		next.migrated = min(*z.Offset, 1) // the first offset is progress; its noise afterwards is not
+	}
+	next.running = 0
+	for _, f := range s.Running {
+		if v, ok := f.Get(); ok && v {
+			next.running++
+		}
+	}
+	for _, f := range s.Lines {
+		if v, ok := f.Get(); ok {
+			next.offset += int64(len(v.Notes))
+		}
+	}
+	if next != p.last {
+		p.at = now
+	}
+	p.last = next
+}
