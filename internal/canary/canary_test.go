@@ -248,3 +248,24 @@ func TestHangingMetadataWriteDoesNotHideALaterOne(t *testing.T) {
 	close(release)
 	<-hanging
 }
+
+func TestRecordsCutOffByStopAreUnknownNotFailed(t *testing.T) {
+	cluster := fakeCluster(t)
+	c := started(t, cluster, nil)
+	await(t, c, "acknowledged records", func(s Stats) bool { return s.Acked >= 6 })
+	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		return nil, errors.New("connection closed without an answer"), true
+	})
+	await(t, c, "records in flight", func(s Stats) bool { return s.Unknown >= 5 })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	first := c.Stop(ctx)
+	if !errors.Is(first, context.DeadlineExceeded) {
+		t.Errorf("stopping with records in flight: %v", first)
+	}
+	if s := c.Stats(); s.Failed != 0 || s.Unknown < 5 || s.Lost != 0 || s.Sent != s.Acked+s.Unknown {
+		t.Errorf("%+v", s)
+	}
+	c.stopErr = nil // the clean-up stops it a second time
+}

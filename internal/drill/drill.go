@@ -40,7 +40,8 @@ type Probes struct {
 	QuorumFull func(ctx context.Context) (full bool, lacks string, err error)
 }
 
-// Commands act on the node. Both must be safe to repeat.
+// Commands act on the node. Both must be safe to repeat: a start of a running
+// node does nothing.
 type Commands struct {
 	Take   func(ctx context.Context) error // the stop or kill command
 	Return func(ctx context.Context) error // the start command
@@ -50,7 +51,7 @@ type Commands struct {
 type Limits struct {
 	MaxUnavailable time.Duration // from the command to an accepted metadata write
 	DualWrite      time.Duration // from the new leader to dual write moving; see DualWriteLimit
-	Return         time.Duration // from the start command to a full quorum and dual write moving
+	Return         time.Duration // from the start command to a full quorum, and from there to dual write moving
 }
 
 // DualWriteLimit is the time dual write may need to resume under a new leader,
@@ -100,10 +101,11 @@ func Run(ctx context.Context, kind string, node int32, p Probes, c Commands, l L
 	}
 	d := run{p: p, c: c, l: l, progress: progress, seen: failover{from: node, epochBefore: *r.EpochBefore, begun: time.Now()}}
 	d.why, d.err = d.away(ctx)
-	returnErr := d.bringBack(ctx)
-	if returnErr == nil && d.err == nil {
-		d.why = joinWhy(d.why, d.settle(ctx))
+	backWhy, returnErr := d.bringBack(ctx)
+	if returnErr == nil && backWhy == "" && d.err == nil {
+		backWhy = d.settle(ctx)
 	}
+	d.why = joinWhy(d.why, backWhy)
 	d.sampler.stop()
 	d.fill(&r)
 	r.Returned = returnErr == nil

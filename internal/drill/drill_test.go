@@ -17,7 +17,7 @@ const (
 	next int32 = 3002
 )
 
-var limits = Limits{MaxUnavailable: 15 * time.Second, DualWrite: 10 * time.Second, Return: time.Minute}
+var limits = Limits{MaxUnavailable: 15 * time.Second, DualWrite: 10 * time.Second, Return: 65 * time.Second}
 
 // quorum is a cluster in virtual time. Spans count from the take command; a
 // zero elects or dualWrite means never.
@@ -149,7 +149,9 @@ func (q *quorum) commands() Commands {
 				q.startFails--
 				return errors.New("exit 1")
 			}
-			q.started = time.Now()
+			if q.started.IsZero() && time.Since(q.taken) >= q.stopTook { // else it still runs: nothing to do
+				q.started = time.Now()
+			}
 			return nil
 		},
 	}
@@ -211,7 +213,7 @@ func TestDrillOutcomes(t *testing.T) {
 		{name: "the stop command fails: the node is started all the same", q: &quorum{takeErr: errors.New("exit 5"), elects: time.Second, dualWrite: 2 * time.Second}, why: "exit 5", starts: 1, startsBy: time.Second},
 		{name: "the start command fails twice", q: &quorum{elects: time.Second, dualWrite: 2 * time.Second, startFails: 2}, passed: true, starts: 3, startsBy: 3 * time.Second},
 		{name: "a stop that hangs past the limit: started again once it has ended", q: &quorum{takeHangs: 30 * time.Second}, why: "no metadata write", starts: 2, startsBy: 17200 * time.Millisecond},
-		{name: "the quorum stays short", q: &quorum{elects: time.Second, dualWrite: 2 * time.Second, returns: time.Hour}, why: "the quorum was not full 1m0s after the start: voter 3001 is not there", starts: 1, startsBy: 3 * time.Second},
+		{name: "the quorum stays short", q: &quorum{elects: time.Second, dualWrite: 2 * time.Second, returns: time.Hour}, why: "the quorum was not full 1m5s after the start: voter 3001 is not there", starts: 7, startsBy: 3 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,6 +248,20 @@ func TestEndedContextStillBringsTheNodeBack(t *testing.T) {
 		r, err := Run(ctx, "crash", old, q.probes(), q.commands(), limits, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || r.Passed || !r.Returned || q.starts != 1 || r.LeaderMS != nil {
 			t.Errorf("%+v, %v, %d starts", r, err, q.starts)
+		}
+	})
+}
+
+// The stop was signalled and its command cut off: the first start finds a
+// process that still runs, and then it ends.
+func TestNodeStillStoppingWhenItIsStartedIsStartedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &quorum{stopTook: 8 * time.Second, elects: 20 * time.Second, returns: 3 * time.Second}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		r, err := Run(ctx, "clean", old, q.probes(), q.commands(), limits, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !r.Returned || q.started.IsZero() || q.starts != 2 {
+			t.Errorf("%+v, %v, %d starts, started %v", r, err, q.starts, q.started)
 		}
 	})
 }

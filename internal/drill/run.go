@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	returnRetry  = time.Second     // between two tries of the start command
-	takePatience = 2 * time.Second // for a cancelled stop command to end
+	returnRetry  = time.Second      // between two tries of the start command
+	takePatience = 2 * time.Second  // for a cancelled stop command to end
+	startAgain   = 10 * time.Second // while the quorum lacks a voter
 )
 
 // run is one drill under way.
@@ -81,20 +82,53 @@ func (d *run) overLimit(now time.Time) string {
 	return ""
 }
 
-// bringBack gives the start command until it succeeds, also after ctx has
-// ended. It waits a little for a stop still running, so that stop and start do
-// not meet; if that stop ends only later, the node is started once more.
-func (d *run) bringBack(ctx context.Context) error {
+// bringBack starts the node and sees it in the quorum, also after ctx has
+// ended; why says what the quorum lacks when the limit is over. It waits a
+// little for a stop still running, so that stop and start do not meet. A node
+// that was still on its way down takes the first start for nothing to do, so
+// the start is repeated while the quorum is not full.
+func (d *run) bringBack(ctx context.Context) (why string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	d.unTake()
 	d.awaitTake(takePatience)
-	if err := d.giveStart(ctx); err != nil || d.takeDone {
-		return err
+	if err := d.giveStart(ctx); err != nil {
+		return "", err
 	}
-	if d.awaitTake(d.l.Return); d.takeDone {
-		return d.giveStart(ctx)
+	if why = d.awaitQuorum(ctx); d.takeDone {
+		return why, nil
 	}
-	return fmt.Errorf("start controller %d: the command that took it away never ended, so it may stop the node again", d.seen.from)
+	if d.awaitTake(d.l.Return); !d.takeDone {
+		return why, fmt.Errorf("start controller %d: the command that took it away never ended, so it may stop the node again", d.seen.from)
+	}
+	if err := d.giveStart(ctx); err != nil {
+		return why, err
+	}
+	return d.awaitQuorum(ctx), nil
+}
+
+func (d *run) awaitQuorum(ctx context.Context) (why string) {
+	ctx, cancel := context.WithTimeout(ctx, d.l.Return)
+	defer cancel()
+	lastStart, startErr := time.Now(), error(nil)
+	for {
+		lacks := d.quorumLacks(ctx)
+		if lacks == "" {
+			return ""
+		}
+		if time.Since(lastStart) >= startAgain {
+			startErr = d.c.Return(ctx)
+			lastStart = time.Now()
+		}
+		d.progress(d.seen.sample(time.Now()))
+		if pause(ctx, sampleEvery) == nil {
+			continue
+		}
+		why = fmt.Sprintf("the quorum was not full %v after the start: %s", d.l.Return, bounded(lacks))
+		if startErr != nil {
+			why = joinWhy(why, "start again: "+bounded(startErr.Error()))
+		}
+		return why
+	}
 }
 
 func (d *run) awaitTake(patience time.Duration) {
@@ -124,31 +158,22 @@ func (d *run) giveStart(ctx context.Context) error {
 	}
 }
 
-// settle waits until the quorum is full again and dual write moves, and
-// returns what did not happen within the limit.
+// settle waits until dual write moves with the quorum full, and returns what
+// did not happen within the limit.
 func (d *run) settle(ctx context.Context) (why string) {
 	ctx, cancel := context.WithTimeout(ctx, d.l.Return)
 	defer cancel()
-	lacks, moving := "not read", "not read"
 	var first *MigrationView
 	for {
-		lacks = d.quorumLacks(ctx)
-		first, moving = d.dualWriteLacks(ctx, first)
-		if lacks == "" && moving == "" {
+		var lacks string
+		if first, lacks = d.dualWriteLacks(ctx, first); lacks == "" {
 			return ""
 		}
 		d.progress(d.seen.sample(time.Now()))
 		if pause(ctx, sampleEvery) != nil {
-			break
+			return fmt.Sprintf("dual write did not move %v after the quorum was full: %s", d.l.Return, bounded(lacks))
 		}
 	}
-	if lacks != "" {
-		why = fmt.Sprintf("the quorum was not full %v after the start: %s", d.l.Return, bounded(lacks))
-	}
-	if moving != "" {
-		why = joinWhy(why, fmt.Sprintf("dual write did not move %v after the start: %s", d.l.Return, bounded(moving)))
-	}
-	return why
 }
 
 func (d *run) quorumLacks(ctx context.Context) string {
