@@ -103,7 +103,9 @@ func Run(ctx context.Context, kind string, node int32, p Probes, c Commands, l L
 	d.why, d.err = d.away(ctx)
 	backWhy, returnErr := d.bringBack(ctx)
 	if returnErr == nil && backWhy == "" && d.err == nil {
-		backWhy = d.settle(ctx)
+		if backWhy = d.settle(ctx); backWhy != "" {
+			d.err = ctx.Err()
+		}
 	}
 	d.why = joinWhy(d.why, backWhy)
 	d.sampler.stop()

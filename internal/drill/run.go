@@ -47,6 +47,9 @@ func (d *run) away(ctx context.Context) (why string, err error) {
 			return "", ctx.Err()
 		case err := <-outcome:
 			d.takeDone, outcome = true, nil
+			if ctx.Err() != nil { // the command was cut off, it did not fail
+				return "", ctx.Err()
+			}
 			if err != nil {
 				return "the command to take the node away failed: " + bounded(err.Error()), nil
 			}
