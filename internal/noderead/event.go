@@ -10,7 +10,7 @@ type Kind string
 
 // Life of a process.
 const (
-	Starting         Kind = "starting"           // Fields: process
+	Starting         Kind = "starting"           // Fields: process, except from a broker in ZooKeeper or migration mode
 	StartedZK        Kind = "started-zk"         // a broker without process.roles: ZooKeeper or migration mode. Fields: node
 	StartedKRaft     Kind = "started-kraft"      // a KRaft broker or controller. Fields: node
 	ShuttingDown     Kind = "shutting-down"      // Fields: process
@@ -28,8 +28,8 @@ const (
 	ControllerRegistered Kind = "controller-registered" // our registration is in the metadata log
 	Refused              Kind = "refused"               // Fields: reason; broker where the broker logs it
 	RegistrationGivenUp  Kind = "registration-given-up" // a KRaft broker stops because no controller took it
-	NewZKController      Kind = "new-zk-controller"     // Fields: node
-	NewKRaftController   Kind = "new-kraft-controller"  // Fields: node
+	NewZKController      Kind = "new-zk-controller"     // Fields: node, channel: its name has "-forwarding-" where clients' changes go
+	NewKRaftController   Kind = "new-kraft-controller"  // Fields: node, channel; repeats many times a second while no controller answers
 )
 
 // Quorum and migration driver.

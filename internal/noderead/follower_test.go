@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -178,10 +179,18 @@ func TestSummary(t *testing.T) {
 
 func TestSummaryIsBounded(t *testing.T) {
 	var s Summary
-	for range 3 * maxNotes {
-		s.Add(parseAll([]byte(oomLine+startedLine), "f"))
+	for i := range 3 * maxNotes {
+		n := strconv.Itoa(i)
+		s.Add(parseAll([]byte(strings.Replace(oomLine, "heap", n, 1)+strings.Replace(startedLine, "id=1", "id="+n, 1)), "f"))
 	}
 	if l := s.Lines(); len(l.Fatal) != maxNotes || len(l.Notes) != maxNotes {
 		t.Errorf("%d fatal, %d notes", len(l.Fatal), len(l.Notes))
+	}
+	s = Summary{}
+	for range 3 * maxNotes {
+		s.Add(parseAll([]byte(startedLine+stoppedLine), "f"))
+	}
+	if l := s.Lines(); len(l.Notes) != 2 {
+		t.Errorf("repeated lines are kept %d times", len(l.Notes))
 	}
 }

@@ -95,7 +95,15 @@ func migrationState(name string) (cluster.MigrationState, bool) {
 	}
 }
 
+// keepNewest moves a text to the end. Each is kept once: a broker without
+// controller repeats one line many times a second.
 func keepNewest(list []string, text string) []string {
-	list = append(list[:len(list):len(list)], text)
-	return list[max(0, len(list)-maxNotes):]
+	kept := make([]string, 0, len(list)+1)
+	for _, t := range list {
+		if t != text {
+			kept = append(kept, t)
+		}
+	}
+	kept = append(kept, text)
+	return kept[max(0, len(kept)-maxNotes):]
 }

@@ -25,6 +25,7 @@ func TestKnownMessages(t *testing.T) {
 		{"[KafkaServer id=1] started (kafka.server.KafkaServer)", StartedZK, fields{"node": "1"}},
 		{"[KafkaRaftServer nodeId=3001] Kafka Server started (kafka.server.KafkaRaftServer)", StartedKRaft, fields{"node": "3001"}},
 		{"[KafkaServer id=1] starting (kafka.server.KafkaServer)", Starting, fields{"process": "KafkaServer"}},
+		{"starting (kafka.server.KafkaServer)", Starting, nil},
 		{"[BrokerServer id=1] Starting broker (kafka.server.BrokerServer)", Starting, fields{"process": "BrokerServer"}},
 		{"[ControllerServer id=3001] Starting controller (kafka.server.ControllerServer)", Starting, fields{"process": "ControllerServer"}},
 		{"[ControllerServer id=3001] shutting down (kafka.server.ControllerServer)", ShuttingDown, fields{"process": "ControllerServer"}},
@@ -52,8 +53,8 @@ func TestKnownMessages(t *testing.T) {
 		{"[QuorumController id=3001] Performing controller activation. Loaded ZK migration state of POST_MIGRATION. (x.Y)", Activated, nil},
 		{"[QuorumController id=3001] registerBroker: event failed with BrokerIdNotRegisteredException in 98 microseconds. Exception message: Controller does not support registering ZK brokers. (x.Y)", Refused, fields{"reason": "Controller does not support registering ZK brokers."}},
 		{"[BrokerLifecycleManager id=1 isZkBroker=true] Unable to register broker 1 because the controller returned error UNSUPPORTED_VERSION (x.Y)", Refused, fields{"broker": "1", "reason": "UNSUPPORTED_VERSION"}},
-		{"[NodeToControllerChannelManager id=1 name=forwarding] Recorded new KRaft controller, from now on will use node c1:9093 (id: 3001 rack: null) (x.Y)", NewKRaftController, fields{"node": "c1:9093 (id: 3001 rack: null)"}},
-		{"[zk-broker-1-to-controller-forwarding-channel-manager]: Recorded new ZK controller, from now on will use node b1:9092 (id: 1 rack: null) (x.Y)", NewZKController, fields{"node": "b1:9092 (id: 1 rack: null)"}},
+		{"[NodeToControllerChannelManager id=1 name=forwarding] Recorded new KRaft controller, from now on will use node c1:9093 (id: 3001 rack: null) (x.Y)", NewKRaftController, fields{"channel": "NodeToControllerChannelManager id=1 name=forwarding", "node": "c1:9093 (id: 3001 rack: null)"}},
+		{"[zk-broker-1-to-controller-forwarding-channel-manager]: Recorded new ZK controller, from now on will use node b1:9092 (id: 1 rack: null) (x.Y)", NewZKController, fields{"channel": "zk-broker-1-to-controller-forwarding-channel-manager", "node": "b1:9092 (id: 1 rack: null)"}},
 		{"While handling full LeaderAndIsr request from KRaft controller 3001 with correlation id 4, found 2 stray partition(s). (x.Y)", StrayFound, fields{"count": "2"}},
 		{"Encountered fatal fault: exception while completing controller activation (x.Y)", FatalFault, nil},
 		{"Encountered zk migration fault: Unhandled error in SyncKRaftMetadataEvent (x.Y)", MigrationFault, nil},
@@ -102,6 +103,7 @@ func TestTextInsideAMessageCannotPretend(t *testing.T) {
 		"continuation line":      "[KafkaServer id=1] started",
 		"config value":           stamp + "[QuorumController id=3001] Replayed ConfigRecord for ConfigResource(type=TOPIC, name='t') which set configuration x to Finished initial migration of ZK metadata to KRaft (x.Y)",
 		"no stray partitions":    stamp + "While handling full LeaderAndIsr request from KRaft controller 3001 with correlation id 4, found 0 stray partition(s). (x.Y)",
+		"another thing starts":   stamp + "[ThrottledChannelReaper-Fetch]: Starting (kafka.server.ClientQuotaManager$ThrottledChannelReaper)",
 		"empty":                  "",
 		"stamp only":             stamp,
 	} {
@@ -136,6 +138,13 @@ func TestRealLogs(t *testing.T) {
 		{"ibp-below-controller.log", map[Kind]int{StartedKRaft: 1, BecameActive: 1, ActivatedPre: 1, StateChanged: 1, ControllerRegistered: 1, DriverMoved: 3, WaitsForControllers: 1, WaitsForBrokers: 2, Refused: 2}},
 		{"leftover-migration-controller.log", map[Kind]int{DriverMoved: 3, ImageBehind: 2, ZKWrites: 1}},
 		{"started-without-flag-controller.log", map[Kind]int{StartedKRaft: 1, BecameActive: 2, ActivatedNone: 1, ControllerRegistered: 1, FatalFault: 1}},
+		{"whole-migration-controller-3001.log", map[Kind]int{
+			Starting: 2, StartedKRaft: 2, ShuttingDown: 1, ShutDown: 2, ControllerRegistered: 2, NewKRaftController: 3,
+			BecameActive: 1, ActivatedPre: 1, StateChanged: 4, DriverMoved: 13, WaitsForControllers: 3, WaitsForBrokers: 7,
+			CopyCompleted: 1, CopyFinished: 1, ZKWrites: 11}},
+		{"whole-migration-broker-1.log", map[Kind]int{
+			Starting: 3, StartedZK: 2, StartedKRaft: 1, ShuttingDown: 2, ShutdownWaits: 2, ShutdownAgreed: 2, ShutDown: 4,
+			RegisteredZK: 2, Registered: 2, Unfenced: 2, NewZKController: 4, NewKRaftController: 9}},
 		{"forward-broker-1.log", map[Kind]int{RegisteredZK: 2, StartedZK: 2, Registered: 2, Unfenced: 2, ShutdownWaits: 2, ShutdownAgreed: 1, StartedKRaft: 1}},
 	}
 	for _, tt := range tests {
@@ -152,6 +161,21 @@ func TestRealLogs(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What a good migration prints must not alarm anybody.
+func TestAWholeMigrationHasNoFatalLine(t *testing.T) {
+	for _, file := range []string{"whole-migration-controller-3001.log", "whole-migration-broker-1.log", "forward-broker-1.log"} {
+		data, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s Summary
+		s.Add(parseAll(data, file))
+		if l := s.Lines(); len(l.Fatal) > 0 || !l.Started {
+			t.Errorf("%s: started %v, fatal %q", file, l.Started, l.Fatal)
+		}
 	}
 }
 

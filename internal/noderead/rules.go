@@ -18,7 +18,7 @@ const ident = `(?:\[[^\[\]]+\]:? )?`
 
 // start is where a message begins in a line of known layout; some patterns
 // put the thread's name before it.
-const start = `^(?:\[[^\[\]]+\] )?`
+const start = `^(?:\[[^\[\]]+\] )??`
 
 // match is a message from its start on, whatever follows.
 func match(severity Severity, kind Kind, needle, message string) rule {
@@ -45,6 +45,8 @@ var rules = []rule{
 	exactly(Normal, StartedZK, "] started", `\[KafkaServer id=(?P<node>\d+)\] started`),
 	exactly(Normal, StartedKRaft, "kafka server started", `\[KafkaRaftServer nodeId=(?P<node>\d+)\] Kafka Server started`),
 	exactly(Normal, Starting, "] starting", `\[(?P<process>KafkaServer|BrokerServer|ControllerServer)[^\]]*\] starting(?: broker| controller)?`),
+	// A ZooKeeper-mode broker has no name yet when it says so.
+	{Starting, Normal, "starting", regexp.MustCompile(`(?i)^starting$`), regexp.MustCompile(`(?i)starting \(kafka\.server\.KafkaServer\)`)},
 	exactly(Normal, ShuttingDown, "] shutting down", `\[(?P<process>KafkaServer|BrokerServer|ControllerServer)[^\]]*\] shutting down`),
 	exactly(Normal, ShutDown, "] shut down completed", `\[(?P<process>KafkaServer|BrokerServer) id=(?P<node>\d+)\] shut down completed`),
 	// A KRaft controller has no line of its own at the end; this is the last thing KafkaRaftServer does.
@@ -66,8 +68,8 @@ var rules = []rule{
 	match(Watch, Refused, "unable to register broker", ident+`Unable to register broker (?P<broker>\d+) because the controller returned error (?P<reason>\w+)`),
 	match(Watch, Refused, "unable to register the broker because", ident+`Unable to register the broker because (?:of )?(?P<reason>.+)`),
 	match(Fatal, RegistrationGivenUp, "unable to register with the controller quorum", ident+`Shutting down because we were unable to register with the controller quorum`),
-	match(Normal, NewZKController, "recorded new zk controller", ident+`Recorded new ZK controller, from now on will use node (?P<node>.+)`),
-	match(Normal, NewKRaftController, "recorded new kraft controller", ident+`Recorded new KRaft controller, from now on will use node (?P<node>.+)`),
+	match(Normal, NewZKController, "recorded new zk controller", `(?:\[(?P<channel>[^\[\]]+)\]:? )?Recorded new ZK controller, from now on will use node (?P<node>.+)`),
+	match(Normal, NewKRaftController, "recorded new kraft controller", `(?:\[(?P<channel>[^\[\]]+)\]:? )?Recorded new KRaft controller, from now on will use node (?P<node>.+)`),
 
 	// QuorumController (controller.log). The activation summary is one line.
 	match(Normal, StateChanged, "zkmigrationstaterecord changing", ident+`Replayed a ZkMigrationStateRecord changing the migration state from (?P<from>\w+) to (?P<to>\w+)`),
