@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -130,6 +132,28 @@ func TestASecondServiceIsToldWhoHoldsTheStore(t *testing.T) {
 	mustOpen(t, dir)
 	if _, err := Open(dir, anyKind); !errors.Is(err, ErrLocked) {
 		t.Errorf("error %v, want locked", err)
+	}
+}
+
+func TestTwoServicesThatStartAtOnceShareNoStore(t *testing.T) {
+	dir := t.TempDir()
+	var both sync.WaitGroup
+	var won atomic.Int32
+	for range 2 {
+		both.Go(func() {
+			s, err := Open(dir, anyKind)
+			switch {
+			case err == nil:
+				won.Add(1)
+				t.Cleanup(func() { _ = s.Close() })
+			case !errors.Is(err, ErrLocked):
+				t.Errorf("error %v, want locked", err)
+			}
+		})
+	}
+	both.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d of 2 opened", won.Load())
 	}
 }
 

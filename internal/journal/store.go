@@ -150,13 +150,13 @@ func openDB(path string, readOnly bool) (*bbolt.DB, error) {
 		return nil, fmt.Errorf("%w: %s is empty", ErrDamaged, path)
 	}
 	db, err := bbolt.Open(path, secretMode, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly})
-	var path_ *fs.PathError
+	var pathErr *fs.PathError
 	switch {
 	case err == nil:
 		return db, nil
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, ErrLocked
-	case errors.As(err, &path_):
+	case errors.As(err, &pathErr):
 		return nil, err
 	default:
 		return nil, errors.Join(ErrDamaged, err)
