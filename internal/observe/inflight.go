@@ -22,10 +22,11 @@ type flight struct {
 }
 
 // start runs work in a goroutine of its own for at most limit; it outlives ctx
-// on purpose, because a round that ends does not undo what was asked. False
-// means that the read of that name, begun at the returned time, still runs or
-// that the observer is closed.
-func (f *inFlight) start(ctx context.Context, name string, begun time.Time, limit time.Duration, work func(context.Context)) (time.Time, bool) {
+// on purpose, because a round that ends does not undo what was asked. What work
+// returns hands its answer over; it is called once the name is free again, so
+// that who has the answer may ask anew. False means that the read of that name,
+// begun at the returned time, still runs or that the observer is closed.
+func (f *inFlight) start(ctx context.Context, name string, begun time.Time, limit time.Duration, work func(context.Context) (deliver func())) (time.Time, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if other, busy := f.byName[name]; busy || f.closed {
@@ -37,8 +38,9 @@ func (f *inFlight) start(ctx context.Context, name string, begun time.Time, limi
 	}
 	f.byName[name] = flight{begun: begun, cancel: cancel}
 	go func() {
-		defer f.end(name)
-		work(ctx)
+		deliver := work(ctx)
+		f.end(name)
+		deliver()
 	}()
 	return begun, true
 }

@@ -26,12 +26,15 @@ func (k *kept[T]) refresh(ctx context.Context, o *Observer, source string, every
 		k.first = make(chan struct{})
 	}
 	begun := o.deps.Now()
+	if !k.last.Known() {
+		every = min(every, retryEvery) // a failure is not kept as long as an answer
+	}
 	if !k.begun.IsZero() && begun.Sub(k.begun) < every {
 		return k.first
 	}
-	_, started := o.running.start(ctx, source, begun, limit, func(ctx context.Context) {
+	_, started := o.running.start(ctx, source, begun, limit, func(ctx context.Context) func() {
 		v, err := ask(ctx)
-		k.finish(fact(v, source, begun, err))
+		return func() { k.finish(fact(v, source, begun, err)) }
 	})
 	if started {
 		k.begun = begun
@@ -56,6 +59,15 @@ func (k *kept[T]) forget() {
 	k.begun = time.Time{}
 }
 
+// hurry makes a read due that would be due later, if the newest is not quite new.
+func (k *kept[T]) hurry(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Sub(k.begun) >= retryEvery {
+		k.begun = time.Time{}
+	}
+}
+
 func (k *kept[T]) answer(source string, now time.Time) facts.Fact[T] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,6 +81,7 @@ const (
 	topicsEvery = 10 * time.Second
 	topicsSoon  = time.Second
 	minISREvery = time.Minute
+	retryEvery  = 2 * time.Second // after a failure, or when something is missing
 
 	topicsSource = "scan of /brokers/topics"
 	minISRSource = "min.insync.replicas through brokers"
@@ -95,6 +108,22 @@ func (o *Observer) keptReads(ctx context.Context, want Want) []read {
 		reads = append(reads, taken(o, &o.minISR, minISRSource, first, func(s *facts.Snapshot, f facts.Fact[map[string]int]) { s.MinISR = f }))
 	}
 	return reads
+}
+
+// learnTopics has min.insync.replicas read anew when brokers name a topic that
+// the kept answer does not know; else a new topic would be unknown for a minute.
+func (o *Observer) learnTopics(s facts.Snapshot) {
+	md, ok := s.Metadata.Get()
+	minISR, okToo := s.MinISR.Get()
+	if !ok || !okToo {
+		return
+	}
+	for _, p := range md.Partitions {
+		if _, has := minISR[p.Topic]; !has {
+			o.minISR.hurry(o.deps.Now())
+			return
+		}
+	}
 }
 
 // taken puts a kept answer into the snapshot, after ready if that is not nil.

@@ -28,7 +28,7 @@ type script struct {
 
 func (s *script) Poll(context.Context) (noderead.Polled, error) {
 	p := noderead.Polled{More: s.more, Gaps: s.gaps}
-	if s.err == nil && s.next < len(s.lines) {
+	if s.next < len(s.lines) {
 		s.next++
 		p.Events = s.lines[s.next-1 : s.next]
 	}
@@ -149,11 +149,11 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		if _, err := o.MarkLogs(t.Context(), []int32{1}); err != nil {
 			t.Fatal(err)
 		}
-		f.err = errors.New("connection reset")
+		f.err, f.lines = errors.New("connection reset"), []noderead.Event{{Kind: noderead.StartedZK}}
 		wantCause(t, linesOf(t, o, 1).Cause(), "connection reset")
-		f.err, f.lines = nil, []noderead.Event{{Kind: noderead.StartedZK}}
+		f.err = nil
 		if got, ok := linesOf(t, o, 1).Get(); !ok || !got.Started {
-			t.Errorf("known %t, started %t", ok, got.Started)
+			t.Errorf("known %t, started %t; what came with the error is lost", ok, got.Started)
 		}
 		closed(t, o)
 	})

@@ -57,6 +57,7 @@ type Observer struct {
 	deps    Deps
 	sources sources
 	limit   time.Duration // of one ordinary read
+	rounds  chan struct{} // held by the one round that runs
 	running inFlight
 	turns   chan struct{} // bounds how many nodes are read at once
 	book    addressBook
@@ -87,8 +88,8 @@ func newObserver(m config.Migration, deps Deps, s sources) *Observer {
 	}
 	o := &Observer{
 		m: m, deps: deps, sources: s, limit: readLimit,
-		turns: make(chan struct{}, nodesAtOnce),
-		logs:  make(map[int32]*nodeLog, len(m.Nodes)),
+		rounds: make(chan struct{}, 1), turns: make(chan struct{}, nodesAtOnce),
+		logs: make(map[int32]*nodeLog, len(m.Nodes)),
 	}
 	for _, n := range m.Nodes {
 		o.logs[n.ID] = newNodeLog(n)
@@ -107,8 +108,15 @@ func (o *Observer) Close() error {
 }
 
 // Round reads everything that want asks for at once and returns when the last
-// read has answered or run out of time.
+// read has answered or run out of time. Rounds take turns; one that gets none
+// before ctx ends knows nothing.
 func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
+	select {
+	case o.rounds <- struct{}{}:
+		defer func() { <-o.rounds }()
+	case <-ctx.Done():
+		return facts.Snapshot{Begun: o.deps.Now()}
+	}
 	want.Quorum = want.Quorum || want.Log
 	want.Topics = want.Topics || want.TopicsSoon
 	s := facts.Snapshot{Begun: o.deps.Now()}
@@ -124,6 +132,7 @@ func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
 		o.keptReads(ctx, want),
 	))
 	o.canary(&s)
+	o.learnTopics(s)
 	if want.Log {
 		s.Log = logOfLeader(s, o.m.Inventory().Controllers)
 	}

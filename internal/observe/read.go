@@ -106,8 +106,9 @@ func (o *Observer) answer(ctx context.Context, r read) put {
 	}
 	begun := o.deps.Now()
 	done := make(chan put, 1)
-	since, started := o.running.start(ctx, r.name, begun, max(r.limit, r.wait), func(ctx context.Context) {
-		done <- r.ask(ctx, begun)
+	since, started := o.running.start(ctx, r.name, begun, max(r.limit, r.wait), func(ctx context.Context) func() {
+		p := r.ask(ctx, begun)
+		return func() { done <- p }
 	})
 	if !started {
 		return r.missing("the read begun at "+since.UTC().Format(time.RFC3339)+" has not come back", begun)
@@ -120,6 +121,7 @@ func (o *Observer) answer(ctx context.Context, r read) put {
 	case <-ctx.Done():
 		return r.missing("the round was cut short: "+context.Cause(ctx).Error(), begun)
 	case <-timer.C:
+		o.deps.Log.Warn("a read does not end in its time", "cluster", o.m.Name, "read", r.name, "limit", r.wait)
 		return r.missing(fmt.Sprintf("no answer in %s", r.wait), begun)
 	}
 }

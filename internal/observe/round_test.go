@@ -126,6 +126,38 @@ func TestCloseNamesWhatDoesNotEnd(t *testing.T) {
 	})
 }
 
+func TestCloseEndsAScanThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		s := healthy()
+		s.zk.topics = slow(facts.ZKTopics{}, 20*time.Second, &asked)
+		o := newObserver(threeAndThree(), Deps{}, s)
+		o.Round(t.Context(), Want{Topics: true})
+		began := time.Now()
+		closed(t, o)
+		if d := time.Since(began); d != 0 {
+			t.Errorf("Close waited %s for a scan that ends when told to", d)
+		}
+	})
+}
+
+func TestTheFirstRoundAsksBrokersWhereItsOwnMetadataFindsThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		s := healthy()
+		md, _ := s.brokers.metadata(t.Context())
+		s.brokers.metadata = slow(md, time.Second, &asked)
+		s.zk.registered = fails[[]facts.Registration]("no session")
+		o := newObserver(threeAndThree(), Deps{}, s)
+		for id, f := range o.Round(t.Context(), Want{}).API {
+			if !f.Known() {
+				t.Errorf("broker %d: %s", id, f.Cause())
+			}
+		}
+		closed(t, o)
+	})
+}
+
 func TestABrokerThatLeftMetadataIsAskedWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := healthy()
@@ -289,6 +321,52 @@ func TestMinISRIsKeptForAMinute(t *testing.T) {
 		synctest.Wait()
 		if asked != 2 {
 			t.Errorf("asked %d times after a minute, want 2", asked)
+		}
+		closed(t, o)
+	})
+}
+
+func TestMinISRIsReadAgainSoonAfterAFailureOrForANewTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := healthy()
+		s.brokers.minISR = fails[map[string]int]("all brokers refuse")
+		o := newObserver(threeAndThree(), Deps{}, s)
+		wantCause(t, o.Round(t.Context(), Want{MinISR: true}).MinISR.Cause(), "all brokers refuse")
+
+		o.sources.brokers.minISR = says(map[string]int{"orders": 2})
+		wait(t, retryEvery)
+		o.Round(t.Context(), Want{MinISR: true})
+		synctest.Wait()
+		if f := o.Round(t.Context(), Want{MinISR: true}).MinISR; !f.Known() {
+			t.Errorf("a failure is kept: %s", f.Cause())
+		}
+
+		o.sources.brokers.metadata = says(facts.Metadata{Partitions: []facts.Partition{{Topic: "orders"}, {Topic: "new"}}})
+		o.sources.brokers.minISR = says(map[string]int{"orders": 2, "new": 1})
+		wait(t, retryEvery)
+		for range 2 { // the first sees the new topic, the second asks
+			o.Round(t.Context(), Want{MinISR: true})
+			synctest.Wait()
+		}
+		if got, _ := o.Round(t.Context(), Want{MinISR: true}).MinISR.Get(); got["new"] != 1 {
+			t.Errorf("min.insync.replicas %v lack the new topic", got)
+		}
+		closed(t, o)
+	})
+}
+
+func TestRoundsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		s := healthy()
+		s.zk.clusterID = slow("abc", time.Second, &asked)
+		o := newObserver(threeAndThree(), Deps{}, s)
+		known := make(chan bool, 2)
+		for range 2 {
+			go func() { known <- o.Round(t.Context(), Want{}).ClusterID.Known() }()
+		}
+		if !<-known || !<-known {
+			t.Error("of two rounds at a time, one took the other's read for one that hangs")
 		}
 		closed(t, o)
 	})
