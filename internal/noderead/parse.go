@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxLine = 16 << 10 // bytes of a line that are looked at
+	maxLine = 4 << 10 // bytes of a line that are looked at
 	maxText = 500
 )
 
