@@ -77,15 +77,16 @@ func TestLinesBeginAtTheMark(t *testing.T) {
 		}
 
 		// The node restarts, and so does the service: what was said since is read again.
-		log = append(log, noderead.Event{Kind: noderead.ShutDown, Text: "down"}, noderead.Event{Kind: noderead.StartedKRaft, Text: "up"})
-		want := facts.Lines{Started: true, ShutDown: true, Notes: []string{"down", "up"}}
+		log = append(log, noderead.Event{Kind: noderead.ShutDown, Text: "down"}, noderead.Event{Kind: noderead.StartedKRaft, Text: "up"},
+			noderead.Event{Kind: noderead.StrayFound, Text: "strays", Fields: map[string]string{"count": "2"}})
+		want := facts.Lines{Started: true, ShutDown: true, StrayCount: 2, Notes: []string{"down", "up", "strays"}}
 		closed(t, o)
 		o = logged(&log)
 		for range 2 { // a second restore begins again, it does not add up
 			if err := o.RestoreLogs(cursors); err != nil {
 				t.Fatal(err)
 			}
-			got, _ := linesOf(t, o, 3).Get()
+			got, _ := linesOf(t, o, 4).Get()
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("after a restart of the service (-want +got):\n%s", diff)
 			}

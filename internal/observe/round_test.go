@@ -190,6 +190,20 @@ func TestABrokerThatLeftMetadataIsAskedWhereItWas(t *testing.T) {
 	})
 }
 
+func TestABrokerThatOnlyZooKeeperKnowsIsAskedWhereItRegistered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := healthy()
+		s.brokers.metadata = fails[facts.Metadata]("all brokers refuse")
+		o := newObserver(threeAndThree(), Deps{}, s)
+		o.Round(t.Context(), Want{})
+		f := o.Round(t.Context(), Want{}).API[1]
+		if got, want := f.Source(), "ApiVersions of broker 1 at h:9001"; !f.Known() || got != want {
+			t.Errorf("known %t (%s), source %q, want %q", f.Known(), f.Cause(), got, want)
+		}
+		closed(t, o)
+	})
+}
+
 func TestABrokerNobodyEverNamedIsUnknownWithTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := healthy()
@@ -350,6 +364,24 @@ func TestMinISRIsReadAgainSoonAfterAFailureOrForANewTopic(t *testing.T) {
 		}
 		if got, _ := o.Round(t.Context(), Want{MinISR: true}).MinISR.Get(); got["new"] != 1 {
 			t.Errorf("min.insync.replicas %v lack the new topic", got)
+		}
+		closed(t, o)
+	})
+}
+
+func TestATopicWhoseMinISRNobodyTellsIsNotAskedForInEveryRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked int
+		s := healthy()
+		s.brokers.metadata = says(facts.Metadata{Partitions: []facts.Partition{{Topic: "gone"}}})
+		s.brokers.minISR = slow(map[string]int{}, 0, &asked)
+		o := newObserver(threeAndThree(), Deps{}, s)
+		for range 20 {
+			o.Round(t.Context(), Want{MinISR: true})
+			wait(t, 200*time.Millisecond)
+		}
+		if asked > 3 {
+			t.Errorf("asked %d times in four seconds", asked)
 		}
 		closed(t, o)
 	})
