@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -58,8 +59,18 @@ func Parse(path string, data []byte) (File, error) {
 	return file, nil
 }
 
-func decode(data []byte) (rawFile, ast.Node, *Problem) {
-	var raw rawFile
+// decode turns a panic of the YAML library into a problem: it falls over some
+// malformed tags, and a service must not end by the text of a file.
+func decode(data []byte) (raw rawFile, doc ast.Node, problem *Problem) {
+	if at := bytes.IndexFunc(data, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t' }); at >= 0 {
+		line := 1 + bytes.Count(data[:at], []byte("\n"))
+		return raw, nil, &Problem{Line: line, Column: at - bytes.LastIndexByte(data[:at], '\n'), Message: "a control character, or a byte that is no UTF-8"}
+	}
+	defer func() {
+		if caught := recover(); caught != nil {
+			problem = &Problem{Line: 1, Column: 1, Message: "not YAML that can be understood: look for stray ! tags and unclosed quotes"}
+		}
+	}()
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return raw, nil, hintQuotes(data, yamlProblem(nil, err))
@@ -73,7 +84,7 @@ func decode(data []byte) (rawFile, ast.Node, *Problem) {
 	if len(docs) == 0 {
 		return raw, nil, &Problem{Line: 1, Column: 1, Message: "nothing in the file: it needs a list `migrations`"}
 	}
-	doc := docs[0].Body
+	doc = docs[0].Body
 	if len(docs) > 1 {
 		at := start(docs[1].Body)
 		return raw, nil, &Problem{Line: at.line, Column: at.column, Message: "a second YAML document: one file holds one, with all migrations in its list"}

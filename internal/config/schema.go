@@ -123,6 +123,8 @@ func (t *text) UnmarshalYAML(node ast.Node) error {
 		t.not = "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
 		t.not = "a mapping"
+	case nil:
+		t.not = "a tag without a value"
 	default:
 		t.value = n.GetToken().Value
 	}
