@@ -92,7 +92,7 @@ dependency() {
 } >"$aside/pom.xml"
 
 echo "jars: getting Kafka $version through Maven into $dest" >&2
-mvn -q -B -f "$aside/pom.xml" dependency:copy-dependencies \
+mvn -q -B -Dstyle.color=never -f "$aside/pom.xml" dependency:copy-dependencies \
 	-DincludeScope=runtime -DoutputDirectory="$aside/libs" >&2 || {
 	echo "jars: mvn could not copy the jars of Kafka $version (its messages are above)" >&2
 	exit 1

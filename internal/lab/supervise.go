@@ -44,6 +44,7 @@ func Supervise(ctx context.Context, dir string, stdin io.Reader) (err error) {
 		return err
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGINT, syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)

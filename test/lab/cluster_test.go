@@ -218,10 +218,10 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 }
 
 func TestClosingAClusterLeavesNothing(t *testing.T) {
-	c := startCluster(t, lab.Options{Brokers: 1, Controllers: 1})
+	c := startCluster(t, lab.Options{Brokers: 1, Controllers: 1, ZooKeeperServers: 3})
 	dir := c.Dir()
-	if got := len(javas(t, dir)); got != 2 {
-		t.Fatalf("%d processes, want 2", got)
+	if got := len(javas(t, dir)); got != 4 {
+		t.Fatalf("%d processes, want an ensemble of three and a broker", got)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
