@@ -1,5 +1,43 @@
 KAFKA_VERSION ?= 3.9.2
+OUT ?= bin
+GO ?= go
 
-.PHONY: jars
+.PHONY: help build check test nightly rehearse jars update fix fuzz bench clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+build: ## build bin/migrator
+	$(GO) build -o $(OUT)/migrator ./cmd/migrator
+
+rehearse: jars build ## the main job: migrate a real cluster on this machine, forward to the end
+	$(OUT)/migrator rehearse $(ARGS)
+
+check: ## everything that needs no Kafka, under a minute
+	@test -z "$$(gofmt -l cmd internal test web)" || { echo "gofmt is needed on:"; gofmt -l cmd internal test web; exit 1; }
+	$(GO) vet ./...
+	$(GO) test $$($(GO) list ./... | grep -v /test/lab)
+
+test: jars ## all that CI runs, real ZooKeeper and Kafka included
+	@test -z "$$(gofmt -l cmd internal test web)" || { echo "gofmt is needed on:"; gofmt -l cmd internal test web; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -count=1 -p 1 -timeout 40m ./...
+
+nightly: jars ## longer matrices: every test with the race detector
+	$(GO) test -race -count=1 -p 1 -timeout 120m ./...
+
 jars: ## get Kafka's and ZooKeeper's jars through Maven into .lab, once
 	@sh internal/lab/jars.sh $(KAFKA_VERSION) .lab/kafka-$(KAFKA_VERSION)
+
+update: ## rewrite golden files; read the difference before you commit it
+	$(GO) test ./internal/configgen ./internal/config ./web ./internal/phases ./test/script -update
+
+fix: ## format
+	gofmt -w cmd internal test web
+
+fuzz: ## each fuzz target for a minute
+	@for p in $$($(GO) list ./internal/...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		$(GO) test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime 60s -fuzzminimizetime 5x || exit 1; done; done
+
+clean: ## remove what was built; keeps the jars
+	rm -rf $(OUT)
