@@ -15,7 +15,7 @@ import (
 )
 
 // maxFileBytes bounds migrations.yaml; a hundred clusters fit into a tenth of it.
-const maxFileBytes = 4 << 20
+const maxFileBytes = 1 << 20
 
 // Load reads and judges a migrations.yaml. Faults of the file come as
 // *Problems, a file that cannot be read as the system's error.

@@ -2,7 +2,6 @@ package zkread
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -172,10 +171,4 @@ func (r *Reader) Migration(ctx context.Context) (Migration, error) {
 	}
 	m.ControllerID, m.ControllerEpoch, m.Offset, m.MetadataEpoch = *v.ControllerID, *v.ControllerEpoch, *v.Offset, *v.MetadataEpoch
 	return m, nil
-}
-
-// NotAllowed says whether an error means that a znode's ACL keeps us out.
-func NotAllowed(err error) bool {
-	var fault *NodeError
-	return errors.As(err, &fault) && fault.NotAllowed
 }

@@ -3,6 +3,7 @@ package zkread
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -65,4 +66,15 @@ func (e *PartialError) Unwrap() []error {
 		out = append(out, n)
 	}
 	return out
+}
+
+// NotAllowed says whether an error means that the ACL of a znode, or of one of
+// those scanned, keeps us out.
+func NotAllowed(err error) bool {
+	var partial *PartialError
+	if errors.As(err, &partial) {
+		return slices.ContainsFunc(partial.Nodes, func(n *NodeError) bool { return n.NotAllowed })
+	}
+	var fault *NodeError
+	return errors.As(err, &fault) && fault.NotAllowed
 }

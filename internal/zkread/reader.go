@@ -66,9 +66,11 @@ func (r *Reader) Close() {
 	conns := r.conns
 	r.conns, r.done = nil, true
 	r.mu.Unlock()
+	var wait sync.WaitGroup
 	for _, c := range conns {
-		c.Close()
+		wait.Go(c.Close) // a silent member costs a second each
 	}
+	wait.Wait()
 }
 
 func (r *Reader) connections(n int) ([]*zk.Conn, error) {
