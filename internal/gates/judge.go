@@ -20,7 +20,7 @@ func Judge(prev Memory, v View, sets []Set) (Judgement, Memory) {
 	passing := map[string]bool{}
 	for _, verdict := range verdicts {
 		passing[verdict.Gate] = verdict.Result == Pass
-		judged := Judged{Verdict: verdict, Since: next.since[verdict.Gate].at}
+		judged := Judged{Verdict: verdict, Since: next.since[verdict.Gate].at, Sets: setsWith(verdict.Gate, sets)}
 		if verdict.Result != Pass {
 			judged.Blocks = blockedBy(verdict.Gate, sets)
 		}
@@ -35,6 +35,17 @@ func Judge(prev Memory, v View, sets []Set) (Judgement, Memory) {
 	}
 	next.sets = cloneSets(out.Sets)
 	return out, next
+}
+
+// setsWith are the keys of the sets that hold a gate.
+func setsWith(gate string, sets []Set) []string {
+	var keys []string
+	for _, set := range sets {
+		if slices.Contains(set.Gates, gate) {
+			keys = append(keys, set.Key)
+		}
+	}
+	return keys
 }
 
 // named are the gates of all sets, each once, sorted.

@@ -29,6 +29,8 @@ func (m *Machine) perform(ctx context.Context, d phases.Decision) bool {
 		}
 		b := d.Blocked
 		return m.append(phases.KindBlocked, service, phases.Body{Blocked: &b})
+	case phases.Lift:
+		return m.append(phases.KindLifted, service, phases.Body{})
 	case phases.Open:
 		return m.open(ctx, d.Step)
 	case phases.Act:

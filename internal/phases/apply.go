@@ -43,6 +43,12 @@ func (s *State) apply(e Event) error {
 		return s.applyToRun(e)
 	case KindBlocked:
 		return with(e.Body.Blocked, func(b Blocked) error { s.Blocked = &BlockedState{b, e.Time}; return nil })
+	case KindLifted:
+		s.Blocked = nil
+		if s.Run != nil {
+			s.Run.ResumedAt = e.Time
+		}
+		return nil
 	case KindRetried:
 		s.retry(e.Time)
 		return nil

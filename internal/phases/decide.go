@@ -25,6 +25,7 @@ const (
 	Advance   Verb = "advance"    // record another phase
 	Drift     Verb = "drift"      // recorded and located phase disagree
 	Block     Verb = "block"      // stop until a person acts
+	Lift      Verb = "lift"       // the gate that blocked passes again
 	Finish    Verb = "finish"
 )
 
@@ -72,7 +73,13 @@ func Decide(s State, in Situation, now time.Time) Decision {
 		}
 	}
 	if s.Blocked != nil {
+		if v, ok := in.Judgement.Verdict(s.Blocked.Gate); ok && v.Result == gates.Pass {
+			return Decision{Verb: Lift, Why: v.Evidence}
+		}
 		return Decision{Verb: Wait, Why: s.Blocked.What}
+	}
+	if d, ok := alarm(s, in); ok {
+		return d
 	}
 	if in.Located.Emergency != "" {
 		return Decision{Verb: Block, Why: in.Located.Emergency, Blocked: Blocked{What: in.Located.Emergency, ToDo: "nothing is done by itself; look at the named nodes, then `migrator retry`"}}
@@ -151,6 +158,26 @@ func afterFailure(s State, step plan.Step) (Decision, bool) {
 	}
 	return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID, What: strings.Join(what, "; "),
 		ToDo: "remove the cause, then `migrator retry`: it goes on at the first action not done"}}, true
+}
+
+// alarms are guards whose failure blocks, not only holds: going on, or only a
+// crash at the wrong moment, would hurt. The block ends when the gate passes.
+func alarms() []string {
+	return []string{gates.FilesOurs, gates.Inventory, gates.FlagGuard, gates.ClusterID}
+}
+
+func alarm(s State, in Situation) (Decision, bool) {
+	if s.Run == nil && s.Phase.Index() < cluster.Load.Index() && len(s.Completed) == 0 {
+		return Decision{}, false // nothing was begun: a plan is simply not offered
+	}
+	for _, name := range alarms() {
+		v, ok := in.Judgement.Verdict(name)
+		if !ok || v.Result != gates.Fail || !slices.Contains(v.Sets, WatchSet) {
+			continue
+		}
+		return Decision{Verb: Block, Blocked: Blocked{What: name + ": " + v.Evidence, ToDo: v.ToDo, Gate: name}}, true
+	}
+	return Decision{}, false
 }
 
 // move follows the facts with the recorded phase, or reports drift.

@@ -24,6 +24,7 @@ const (
 	KindPlanDone Kind = "plan-done"
 	KindPlanVoid Kind = "plan-void" // configuration no longer fits the approved plan
 	KindBlocked  Kind = "blocked"
+	KindLifted   Kind = "lifted" // the gate that blocked passes again
 	KindRetried  Kind = "retried"
 	KindPaused   Kind = "paused"
 	KindResumed  Kind = "resumed"
@@ -37,7 +38,7 @@ const (
 // Kinds lists every kind.
 func Kinds() []Kind {
 	return []Kind{KindBound, KindAdopted, KindMoved, KindApproved, KindOpened, KindIntent, KindOutcome, KindStepDone, KindPlanDone,
-		KindPlanVoid, KindBlocked, KindRetried, KindPaused, KindResumed, KindAccepted, KindSoak, KindDrill, KindCanary, KindFinished}
+		KindPlanVoid, KindBlocked, KindLifted, KindRetried, KindPaused, KindResumed, KindAccepted, KindSoak, KindDrill, KindCanary, KindFinished}
 }
 
 // Event is one journal entry as the fold sees it.
@@ -148,6 +149,8 @@ type Blocked struct {
 	Step string `json:"step"`
 	What string `json:"what"`
 	ToDo string `json:"to_do"`
+	// Gate that blocks; the block ends by itself when it passes again.
+	Gate string `json:"gate,omitempty"`
 }
 
 // Accepted is a person's word for an availability gate and these subjects.
