@@ -168,33 +168,41 @@ func (z *ZNodes) event(e zk.Event) {
 	}
 }
 
-// keep takes the lock again after our session has ended, until Close. While
-// ZooKeeper is away it tries once a second; Held says no meanwhile.
+// keep looks after the lock until Close, once a second and when the session
+// changes: it takes the lock again after our session has ended, and notices
+// one that was removed or taken over while our session lives.
 func (z *ZNodes) keep() {
-	retry := time.NewTicker(time.Second)
-	defer retry.Stop()
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
 	for {
 		select {
 		case <-z.stopped.Done():
 			return
 		case <-z.changed:
-		case <-retry.C:
+		case <-every.C:
 		}
 		z.mu.Lock()
 		lock, owner := z.lock, z.owner
 		z.mu.Unlock()
-		if !lock.wanted || z.conn.State() != zk.StateHasSession || z.conn.SessionID() == lock.session {
-			continue
+		if lock.wanted && z.conn.State() == zk.StateHasSession {
+			z.tend(lock, owner)
 		}
-		ctx, cancel := context.WithTimeout(z.stopped, z.timeout)
-		err := z.acquire(ctx, owner)
-		cancel()
-		var held *HeldError
-		if errors.As(err, &held) {
-			z.mu.Lock()
-			z.lose()
-			z.mu.Unlock()
-		}
+	}
+}
+
+func (z *ZNodes) tend(lock lockState, owner string) {
+	ctx, cancel := context.WithTimeout(z.stopped, z.timeout)
+	defer cancel()
+	if z.conn.SessionID() == lock.session {
+		// What it finds is in the state; an error means only that the next turn looks again.
+		_, _ = z.look(ctx)
+		return
+	}
+	var held *HeldError
+	if err := z.acquire(ctx, owner); errors.As(err, &held) {
+		z.mu.Lock()
+		defer z.mu.Unlock()
+		z.lose()
 	}
 }
 

@@ -149,6 +149,18 @@ func TestALockThatAnotherServiceTookIsLost(t *testing.T) {
 	}
 }
 
+func TestALockTakenOverIsLostWithoutAWrite(t *testing.T) {
+	s := server(t)
+	old := open(t, s.Addr(), "store-a")
+	acquire(t, old, "first run")
+	acquire(t, open(t, s.Addr(), "store-a"), "second run")
+	select {
+	case <-old.Lost():
+	case <-time.After(patience):
+		t.Fatal("the first run still believes in its lock")
+	}
+}
+
 func TestALockThatAPersonDeletedIsLostAtTheNextWrite(t *testing.T) {
 	s := server(t)
 	z := open(t, s.Addr(), "store-a")
