@@ -15,7 +15,7 @@ func openNodes() nodesSource {
 	return nodesSource{
 		open: remote.Open,
 		mode: configgen.Mode,
-		dirs: logDirs,
+		dirs: configgen.LogDirs,
 		meta: metaProperties,
 		follow: func(machine remote.Node, logs config.Logs, from []noderead.FileCursor) (follower, error) {
 			f, err := noderead.NewFollower(machine, logs, from)

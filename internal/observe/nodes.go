@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"migrator/internal/config"
@@ -28,6 +30,9 @@ func (o *Observer) nodeReads(want Want) []read {
 	meta := func(s *facts.Snapshot) *map[int32]facts.Fact[[]facts.MetaProperties] { return &s.Meta }
 	var reads []read
 	for _, n := range o.m.Nodes {
+		if !want.looksAt(n.ID) {
+			continue
+		}
 		reads = append(reads, o.onNode(question(o, fmt.Sprintf("running command of %s %d", n.Role, n.ID), byID(running, n.ID),
 			func(ctx context.Context) (bool, error) { return o.isRunning(ctx, n) })))
 		if want.Files {
@@ -40,6 +45,33 @@ func (o *Observer) nodeReads(want Want) []read {
 		}
 	}
 	return reads
+}
+
+func (w Want) looksAt(id int32) bool { return w.Machines == nil || slices.Contains(w.Machines, id) }
+
+// keepMachines fills in what this round did not ask from the round that last
+// did, and remembers what it asked.
+func (o *Observer) keepMachines(s *facts.Snapshot, want Want) {
+	o.seen.Running = keep(o.m.Nodes, o.seen.Running, &s.Running, true, want)
+	o.seen.Files = keep(o.m.Nodes, o.seen.Files, &s.Files, want.Files, want)
+	o.seen.Meta = keep(o.m.Nodes, o.seen.Meta, &s.Meta, want.Meta, want)
+}
+
+// keep merges this round's facts over the earlier ones and answers the whole.
+func keep[T any](nodes []config.Node, earlier map[int32]facts.Fact[T], now *map[int32]facts.Fact[T], wanted bool, want Want) map[int32]facts.Fact[T] {
+	if !wanted {
+		return earlier
+	}
+	whole := make(map[int32]facts.Fact[T], len(nodes))
+	for _, n := range nodes {
+		if want.looksAt(n.ID) {
+			whole[n.ID] = (*now)[n.ID]
+		} else if f, ok := earlier[n.ID]; ok {
+			whole[n.ID] = f
+		}
+	}
+	*now = maps.Clone(whole)
+	return whole
 }
 
 func (o *Observer) onNode(r read) read {

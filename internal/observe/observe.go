@@ -48,6 +48,9 @@ type Want struct {
 	Log        bool    // the metadata log; implies Quorum
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
 	Lines      []int32 // nodes whose logs are followed from their mark on
+	// Machines are the nodes whose machine is looked at again (running command,
+	// files); the others keep what an earlier round saw, with its time. Nil: all.
+	Machines []int32
 }
 
 // Observer reads one cluster. It opens what it needs when it needs it and
@@ -64,6 +67,7 @@ type Observer struct {
 	topics  kept[facts.ZKTopics]
 	minISR  kept[map[string]int]
 	logs    map[int32]*nodeLog // one for each node of the inventory
+	seen    facts.Snapshot     // machine facts of earlier rounds; belongs to the round whose turn it is
 }
 
 // New describes the cluster to read and waits for no connection: a cluster that
@@ -131,6 +135,7 @@ func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
 		o.lineReads(want),
 		o.keptReads(ctx, want),
 	))
+	o.keepMachines(&s, want)
 	o.canary(&s)
 	o.learnTopics(s)
 	if want.Log {

@@ -163,6 +163,7 @@ func (m *Machine) outcome(p performed, o phases.Outcome) {
 		return
 	}
 	m.deps.Failpoint(AfterOutcome)
+	m.eye.effect()
 	m.look()
 }
 

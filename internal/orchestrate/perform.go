@@ -144,7 +144,7 @@ func (m *Machine) seenVerdicts(key string) []phases.Seen {
 	out := []phases.Seen{}
 	for _, v := range m.judgement.Verdicts {
 		if slices.Contains(v.Sets, key) {
-			out = append(out, phases.Seen{Gate: v.Gate, Verdict: v.Result.String(), Evidence: v.Evidence, Source: v.Source, ObservedAt: v.ObservedAt})
+			out = append(out, phases.Seen{Gate: v.Gate, Verdict: v.Result.String(), Evidence: v.Evidence, Source: v.Source, ObservedAt: v.ObservedAt, Since: v.Since})
 		}
 	}
 	return out

@@ -21,18 +21,40 @@ type eye struct {
 	mu    sync.Mutex
 	want  observe.Want
 	every time.Duration
+	whole time.Duration // at least this often every machine is looked at
+	stale bool          // an effect ended: look at every machine
 }
 
-func (e *eye) set(w observe.Want, every time.Duration) {
+func (e *eye) set(w observe.Want, every, whole time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.want, e.every = w, every
+	e.want, e.every, e.whole = w, every, whole
 }
 
-func (e *eye) read() (observe.Want, time.Duration) {
+func (e *eye) effect() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.want, e.every
+	e.stale = true
+}
+
+// next is what the coming round asks: every machine after an effect or when
+// the last whole round is old, else only those of the open step. A command per
+// node four times a second would cost more than the restart it watches.
+func (e *eye) next(lastWhole time.Duration) (want observe.Want, whole bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	want = e.want
+	whole = e.stale || want.Machines == nil || lastWhole >= e.whole
+	if whole {
+		want.Machines, e.stale = nil, false
+	}
+	return want, whole
+}
+
+func (e *eye) interval() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.every
 }
 
 // watch runs round after round until ctx ends. Rounds begin at the wanted
@@ -41,6 +63,7 @@ func (m *Machine) watch(ctx context.Context) {
 	m.ask()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var lastWhole time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -48,16 +71,18 @@ func (m *Machine) watch(ctx context.Context) {
 		case <-m.kick:
 		case <-timer.C:
 		}
-		want, every := m.eye.read()
 		begun := time.Now()
+		want, whole := m.eye.next(begun.Sub(lastWhole))
+		if whole {
+			lastWhole = begun
+		}
 		snap := m.deps.Observer.Round(ctx, want)
 		select {
 		case m.snapshots <- snap:
 		case <-ctx.Done():
 			return
 		}
-		_, every = m.eye.read()
-		timer.Reset(max(every-time.Since(begun), 10*time.Millisecond))
+		timer.Reset(max(m.eye.interval()-time.Since(begun), 10*time.Millisecond))
 	}
 }
 
@@ -75,7 +100,7 @@ func (m *Machine) ask() {
 	if m.eagerNow() {
 		every = min(eager, every)
 	}
-	m.eye.set(m.want(), every)
+	m.eye.set(m.want(), every, m.cfg.Gates.PollInterval)
 }
 
 // eagerNow: polled quickly until the awaited gates first all pass, then at the
@@ -100,6 +125,7 @@ func (m *Machine) want() observe.Want {
 	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Log: true, Topics: m.needsTopics()}
 	if step, ok := m.state.OpenStep(); ok {
 		w.Lines = slices.Clone(step.Batch)
+		w.Machines = slices.Clone(step.Batch)
 		w.TopicsSoon = slices.Contains(step.Done, "parity")
 	}
 	for _, c := range m.cfg.Inventory().Controllers {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"migrator/internal/config"
+	"migrator/internal/facts"
 	"migrator/internal/plan"
 )
 
@@ -58,4 +59,38 @@ func differs(a plan.Action, now []string) string {
 		return ""
 	}
 	return fmt.Sprintf("the %s command of node %d was approved as %q and is now %q", a.Kind, *a.Node, a.Argv, now)
+}
+
+// Rerendered lists nodes whose pending file would come out differently now
+// than the running plan has it: migrations.yaml or the program changed. A file
+// that is not as the plan found it is another gate's matter.
+func Rerendered(s State, m config.Migration, snap facts.Snapshot) []string {
+	if s.Run == nil {
+		return nil
+	}
+	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase}, contents: map[string][]byte{}}
+	var out []string
+	for _, step := range s.Run.Plan.Steps {
+		if !s.Run.Done[step.ID].IsZero() {
+			continue
+		}
+		for _, a := range step.Actions {
+			if a.Kind != plan.Write || a.Node == nil || step.ID == s.Run.Open && s.Run.Actions[a.ID].OK {
+				continue
+			}
+			n, ok := m.Node(*a.Node)
+			file, known := snap.Files[*a.Node].Get()
+			if !ok || !known || file.Exists != (a.Before != "") || file.Exists && file.SHA256 != a.Before {
+				continue
+			}
+			_, after, _, err := b.render(n, step.Mode)
+			switch {
+			case err != nil:
+				out = append(out, fmt.Sprintf("%s: %v", step.ID, err))
+			case after != a.After:
+				out = append(out, fmt.Sprintf("%s: %s of node %d would now be written differently than approved", step.ID, a.Path, n.ID))
+			}
+		}
+	}
+	return out
 }

@@ -99,6 +99,8 @@ type Seen struct {
 	Evidence   string    `json:"evidence"`
 	Source     string    `json:"source"`
 	ObservedAt time.Time `json:"observed_at"`
+	// Since is when the gate began to read as it does.
+	Since time.Time `json:"since"`
 }
 
 // Opened begins a step: what it must remember to judge itself later.

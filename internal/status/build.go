@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"migrator/internal/cluster"
@@ -111,10 +112,7 @@ func executing(in Input) (headline, next string) {
 	p := in.State.Run.Plan
 	headline = "plan " + string(p.Phase) + ": "
 	if step, ok := in.State.OpenStep(); ok {
-		headline += step.Sentence
-		if len(in.Busy) == 0 && in.Decision.Why != "" {
-			headline += "; waiting for " + in.Decision.Why
-		}
+		headline += step.Sentence + openDetail(in, step)
 	} else {
 		headline += orElse(in.Decision.Why, "between steps")
 	}
@@ -122,6 +120,20 @@ func executing(in Input) (headline, next string) {
 		return headline, "then: " + left[1].Sentence
 	}
 	return headline, "then the plan is done"
+}
+
+// openDetail says what the open step does or waits for right now.
+func openDetail(in Input, step plan.Step) string {
+	switch {
+	case len(in.Busy) > 0:
+		return " (" + strings.Join(in.Busy, ", ") + ")"
+	case step.Kind == plan.SoakEnd && in.Clock.PausedBecause == "" && in.Judgement.Set(phases.SoakSet).Passing:
+		return fmt.Sprintf(" (%s of %s)", in.Clock.Elapsed.Round(time.Second), in.State.Run.Plan.Limits.Soak)
+	case in.Decision.Verb == phases.Wait && in.Decision.Why != "":
+		return "; waiting: " + in.Decision.Why
+	default:
+		return ""
+	}
 }
 
 func undone(s phases.State) []plan.Step {
