@@ -104,6 +104,7 @@ func judgeEnsemble(l *look) {
 	}
 	if len(members) == 0 {
 		l.unsure("no ZooKeeper server is configured")
+		return
 	}
 	var serving, unclear int
 	var not []string

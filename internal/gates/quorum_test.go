@@ -38,6 +38,10 @@ func TestTheQuorumAfterProvisioning(t *testing.T) {
 			edit: func(v *View) { setAt(v.Snapshot.Quorum, 3001, func(q *facts.Quorum) { q.Epoch = 8 }) }},
 		{name: "a voter missing", from: provisioned, gate: QuorumFormed, want: Fail, says: "no voters: 3003",
 			edit: func(v *View) { setAt(v.Snapshot.Quorum, 3002, func(q *facts.Quorum) { q.Voters = q.Voters[:2] }) }},
+		{name: "a voter that migrations.yaml does not have", from: provisioned, gate: QuorumFormed, want: Fail, says: "does not have: 3009",
+			edit: func(v *View) {
+				setAt(v.Snapshot.Quorum, 3002, func(q *facts.Quorum) { q.Voters = append(q.Voters, facts.Replica{ID: 3009, LogEndOffset: 500}) })
+			}},
 		{name: "a voter behind", from: provisioned, gate: QuorumFormed, want: Fail, says: "controller 3003 is behind: log end offset 100",
 			edit: func(v *View) {
 				voter(v, 3003, func(r *facts.Replica) { r.LogEndOffset, r.LastCaughtUp = 100, moment.Add(-time.Minute) })
@@ -73,6 +77,10 @@ func TestTheQuorumAfterProvisioning(t *testing.T) {
 			edit: func(v *View) { v.Settings.MetadataVersion = ptr(int16(20)) }},
 		{name: "the brokers' version is not known", from: provisioned, gate: MetadataVersion, want: Unknown,
 			edit: func(v *View) { v.Settings.MetadataVersion = nil }},
+		{name: "a controller that reports none", from: provisioned, gate: MetadataVersion, want: Fail, says: "controller 3001 reports no",
+			edit: func(v *View) { setAt(v.Snapshot.API, 3001, func(a *facts.API) { a.MetadataVersion = nil }) }},
+		{name: "a controller that reports another", from: provisioned, gate: MetadataVersion, want: Fail, says: "controller 3001 reports metadata.version level 20",
+			edit: func(v *View) { setAt(v.Snapshot.API, 3001, func(a *facts.API) { a.MetadataVersion = ptr(int16(20)) }) }},
 		{name: "a log without a metadata.version", from: provisioned, gate: MetadataVersion, want: Fail, says: "finalizes no",
 			edit: func(v *View) { change(&v.Snapshot.Log, func(l *facts.Log) { l.Image.Features = nil }) }},
 
@@ -93,6 +101,8 @@ func TestTheQuorumAfterProvisioning(t *testing.T) {
 			edit: func(v *View) {
 				change(&v.Snapshot.Migration, func(m *facts.MigrationZnode) { m.Offset = ptr(int64(244)) })
 			}},
+		{name: "an empty /migration hangs the controllers", from: provisioned, gate: MigrationFresh, want: Fail, says: "without data", doing: "KAFKA-19480",
+			edit: func(v *View) { v.Snapshot.Migration = known(facts.MigrationZnode{Present: true, Null: true}, moment) }},
 		{name: "no /migration although controllers run", from: provisioned, gate: MigrationFresh, want: Fail, says: "absent",
 			edit: func(v *View) { v.Snapshot.Migration = known(facts.MigrationZnode{}, moment) }},
 	})
