@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"migrator/internal/cluster"
+	"migrator/internal/status"
+)
+
+func newPlanCommand() *cobra.Command {
+	var path, phase string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan NAME --config FILE [--phase PHASE]",
+		Short: "show the next plan: steps, changes of every file, expected time, digest",
+		Long: `plan looks at the cluster, changes nothing, and prints the plan that comes next by
+the facts alone. The digest is that of the service for the same facts and
+configuration; what only the service knows (a soak or drill that passed before)
+can make its plan another one.`,
+		Example: "  migrator plan payments --config migrations.yaml\n  migrator plan payments --config migrations.yaml --phase hybrid --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := loadMigration(path, args[0])
+			if err != nil {
+				return err
+			}
+			want := cluster.Phase(phase)
+			if phase != "" && want.Index() < 0 {
+				return usagef("--phase %q: say one of %v", phase, cluster.Phases())
+			}
+			p, err := process(cmd)
+			if err != nil {
+				return err
+			}
+			s, err := lookAt(cmd.Context(), m, want, newLog(cmd, p.LogLevel))
+			if err != nil {
+				return err
+			}
+			built, err := s.build(m)
+			if err != nil {
+				return &answered{code: exitRefused, text: fmt.Sprintf("no plan for %s: %v", m.Name, err)}
+			}
+			shown := status.Planned(built.Plan, m.NeedsApproval(built.Plan.Phase))
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), planDoc{shown})
+			}
+			return printPlan(cmd.OutOrStdout(), m.Name, shown)
+		},
+	}
+	configFlag(cmd, &path)
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&phase, "phase", "", "whose plan, instead of the next one")
+	return cmd
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"migrator/internal/client"
+	"migrator/internal/config"
+)
+
+// serverFlag is for commands that talk to the service.
+func serverFlag(cmd *cobra.Command) {
+	cmd.Flags().String("server", "http://127.0.0.1:8420", "the service to ask (MIGRATOR_SERVER); its token comes from MIGRATOR_TOKEN")
+}
+
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print one JSON document and nothing else")
+}
+
+func configFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "config", "", "the migrations.yaml")
+	// Only an unknown flag's name makes this fail.
+	_ = cmd.MarkFlagRequired("config")
+}
+
+func process(cmd *cobra.Command) (config.Process, error) {
+	p, err := config.LoadProcess(cmd.Flags())
+	if err != nil {
+		return p, &usageError{err.Error()}
+	}
+	return p, nil
+}
+
+func newClient(cmd *cobra.Command) (*client.Client, error) {
+	p, err := process(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(p.Server, p.Token), nil
+}
+
+func newLog(cmd *cobra.Command, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
+}
+
+// loadFile reads migrations.yaml; that it is absent is a fault of the command line.
+func loadFile(path string) (config.File, error) {
+	f, err := config.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, usagef("%v", err)
+	}
+	return f, err
+}
+
+// loadMigration finds one migration in migrations.yaml.
+func loadMigration(path, name string) (config.Migration, error) {
+	f, err := loadFile(path)
+	if err != nil {
+		return config.Migration{}, err
+	}
+	for _, m := range f.Migrations {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return config.Migration{}, usagef("no migration %q in %s", name, path)
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// whoAmI is the actor that the journal names.
+func whoAmI() string {
+	name := "unknown user"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,151 @@
+// Package evidence makes the pack that shows afterwards what was done to a
+// cluster, when, on whose word, and what was seen: purely from the journal.
+package evidence
+
+import (
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/plan"
+)
+
+// Pack is evidence.json. Absent is null.
+type Pack struct {
+	Name         string     `json:"name"`
+	KafkaVersion string     `json:"kafka_version"`
+	ClusterID    string     `json:"cluster_id"`
+	Started      *time.Time `json:"started"`
+	Finished     *time.Time `json:"finished"` // null: not finished when the pack was made
+	Attempt      int        `json:"attempt"`
+	Phases       []Phase    `json:"phases"`
+	Plans        []Plan     `json:"plans"`
+	Steps        []Step     `json:"steps"`
+	Drill        Drill      `json:"drill"`
+	Soak         *Soak      `json:"soak"`
+	Canary       Canary     `json:"canary"`
+	Accepted     []Accepted `json:"accepted"`
+	Blocked      []Blocked  `json:"blocked"`
+	ToolVersion  string     `json:"tool_version"`
+}
+
+// Phase is one stay in a phase.
+type Phase struct {
+	Phase   cluster.Phase `json:"phase"`
+	Entered time.Time     `json:"entered"`
+	Left    *time.Time    `json:"left"`
+	Why     string        `json:"why"` // what the facts showed
+}
+
+// Plan is one approval.
+type Plan struct {
+	Phase      cluster.Phase `json:"phase"`
+	Digest     string        `json:"digest"`
+	ApprovedBy string        `json:"approved_by"`
+	ApprovedAt time.Time     `json:"approved_at"`
+	Confirmed  string        `json:"confirmed"` // the name that was typed
+	Ended      *time.Time    `json:"ended"`
+	Void       string        `json:"void"` // why it ended before it was done
+	Verdicts   []Verdict     `json:"verdicts"`
+	Attempt    int           `json:"attempt"`
+}
+
+// Step is one step of an approved plan, once it was opened.
+type Step struct {
+	Plan     cluster.Phase `json:"plan"`
+	Digest   string        `json:"digest"`
+	ID       string        `json:"id"`
+	Kind     plan.StepKind `json:"kind"`
+	Sentence string        `json:"sentence"`
+	Batch    []int32       `json:"batch"`
+	Opened   time.Time     `json:"opened"`
+	Done     *time.Time    `json:"done"`
+	Actions  []Action      `json:"actions"`
+	Before   []Verdict     `json:"verdicts_before"`
+	After    []Verdict     `json:"verdicts_after"`
+	Diffs    []plan.Diff   `json:"diffs"` // redacted
+}
+
+// Action is one effect with every try.
+type Action struct {
+	ID       string          `json:"id"`
+	Kind     plan.ActionKind `json:"kind"`
+	Node     *int32          `json:"node"`
+	Attempts int             `json:"attempts"`
+	Tries    []Try           `json:"tries"`
+}
+
+// Try is one intent and its outcome; null outcome: it was in doubt.
+type Try struct {
+	Intent  time.Time  `json:"intent"`
+	Outcome *time.Time `json:"outcome"`
+	OK      *bool      `json:"ok"`
+	Detail  string     `json:"detail"`
+	Probed  bool       `json:"found_done"` // seen done after a restart of the service, not repeated
+	Restore bool       `json:"restore"`
+}
+
+// Verdict is a gate as it was judged at that moment.
+type Verdict struct {
+	Gate       string    `json:"gate"`
+	Verdict    string    `json:"verdict"`
+	Evidence   string    `json:"evidence"`
+	Source     string    `json:"source"`
+	ObservedAt time.Time `json:"observed_at"`
+}
+
+// Drill is every drill of the present attempt.
+type Drill struct {
+	Runs []DrillRun `json:"runs"`
+}
+
+// DrillRun is one drill; milliseconds from just before the command.
+type DrillRun struct {
+	Kind          string    `json:"kind"`
+	Node          int32     `json:"node"`
+	At            time.Time `json:"at"`
+	UnavailableMS *int64    `json:"unavailable_ms"`
+	LeaderMS      *int64    `json:"leader_ms"`
+	DualWriteMS   *int64    `json:"dual_write_ms"`
+	NewLeader     *int32    `json:"new_leader"`
+	EpochBefore   *int32    `json:"epoch_before"`
+	EpochAfter    *int32    `json:"epoch_after"`
+	ZKEpochBefore *int      `json:"zk_epoch_before"`
+	ZKEpochAfter  *int      `json:"zk_epoch_after"`
+	Passed        bool      `json:"passed"`
+	Why           string    `json:"why"`
+}
+
+// Soak is the last state of the soak clock.
+type Soak struct {
+	Phase            cluster.Phase `json:"phase"`
+	RequiredSeconds  float64       `json:"required_seconds"`
+	ElapsedSeconds   float64       `json:"elapsed_seconds"`
+	RestartedBecause *string       `json:"restarted_because"`
+}
+
+// Canary sums what our own client saw over all its runs.
+type Canary struct {
+	Sent                   uint64  `json:"sent"`
+	Acked                  uint64  `json:"acked"`
+	Lost                   uint64  `json:"lost"`
+	LongestStallMS         float64 `json:"longest_stall_ms"`
+	LongestMetadataStallMS float64 `json:"longest_metadata_stall_ms"`
+}
+
+// Accepted is a person's word for an availability gate.
+type Accepted struct {
+	At       time.Time `json:"at"`
+	By       string    `json:"by"`
+	Gate     string    `json:"gate"`
+	Subjects []string  `json:"subjects"`
+	Reason   string    `json:"reason"`
+}
+
+// Blocked is one stop that waited for a person.
+type Blocked struct {
+	At    time.Time  `json:"at"`
+	What  string     `json:"what"`
+	ToDo  string     `json:"to_do"`
+	Until *time.Time `json:"until"`
+	By    string     `json:"by"` // who lifted it
+}
