@@ -191,15 +191,21 @@ func DeleteTopic(ctx context.Context, bootstrap []string, topic string) error {
 	return nil
 }
 
-// ElectPreferred elects the preferred leader of every partition and returns
-// how many changed. Partitions whose preferred leader is away are the error.
-func ElectPreferred(ctx context.Context, bootstrap []string) (elected int, err error) {
+// ElectPreferred elects the preferred leader of every partition but those in
+// except ("topic-partition", such as were led by another replica on purpose)
+// and returns how many changed. Partitions whose preferred leader is away are
+// the error.
+func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected int, err error) {
 	admin, err := newAdmin(bootstrap)
 	if err != nil {
 		return 0, err
 	}
 	defer admin.Close()
-	results, err := admin.ElectLeaders(ctx, kadm.ElectPreferredReplica, nil)
+	wanted, err := allBut(ctx, admin, except)
+	if err != nil {
+		return 0, fmt.Errorf("elect preferred leaders: %w", err)
+	}
+	results, err := admin.ElectLeaders(ctx, kadm.ElectPreferredReplica, wanted)
 	if err != nil {
 		return 0, fmt.Errorf("elect preferred leaders: %w", err)
 	}
@@ -221,4 +227,27 @@ func ElectPreferred(ctx context.Context, bootstrap []string) (elected int, err e
 		return elected, fmt.Errorf("elect preferred leaders: %d of %d partitions refused, such as %w", failed, failed+elected, first)
 	}
 	return elected, nil
+}
+
+// allBut lists every partition without the excepted ones; nil, which Kafka
+// takes as all, when nothing is excepted.
+func allBut(ctx context.Context, admin admin, except []string) (kadm.TopicsSet, error) {
+	if len(except) == 0 {
+		return nil, nil
+	}
+	md, err := admin.Metadata(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[string]bool, len(except))
+	for _, name := range except {
+		left[name] = true
+	}
+	wanted := kadm.TopicsSet{}
+	md.Topics.EachPartition(func(p kadm.PartitionDetail) {
+		if !left[fmt.Sprintf("%s-%d", p.Topic, p.Partition)] {
+			wanted.Add(p.Topic, p.Partition)
+		}
+	})
+	return wanted, nil
 }

@@ -53,7 +53,7 @@ func (e *Executor) verifyCanary(ctx context.Context) (Result, error) {
 func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, topicLimit)
 	defer cancel()
-	n, err := canary.ElectPreferred(limited, e.m.Kafka.Bootstrap)
+	n, err := canary.ElectPreferred(limited, e.m.Kafka.Bootstrap, t.NotPreferred)
 	if err != nil {
 		return Result{}, err
 	}

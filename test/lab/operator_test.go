@@ -1,0 +1,188 @@
+package lab_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"migrator/internal/lab"
+	"migrator/internal/status"
+)
+
+// operator plays a person with a shell: `migrator serve` as a process of its
+// own, driven through the commands only.
+type operator struct {
+	t      *testing.T
+	c      *lab.Cluster
+	name   string
+	config string
+	data   string
+	listen string
+	serve  *exec.Cmd
+	kills  int
+}
+
+func newOperator(t *testing.T, c *lab.Cluster, o lab.YAMLOptions) *operator {
+	t.Helper()
+	dir := t.TempDir()
+	op := &operator{t: t, c: c, name: o.Name, config: filepath.Join(dir, "migrations.yaml"), data: filepath.Join(dir, "data"), listen: freeAddress(t)}
+	if err := os.WriteFile(op.config, []byte(c.MigrationsYAML(o)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	op.start()
+	t.Cleanup(func() {
+		if op.serve != nil {
+			op.kill()
+		}
+	})
+	return op
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the service and waits until it answers.
+func (op *operator) start() {
+	op.t.Helper()
+	op.serve = exec.Command(migratorBinary(), "serve", "--config", op.config, "--data", op.data, "--listen", op.listen)
+	op.serve.Stdout, op.serve.Stderr = os.Stderr, os.Stderr
+	op.serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := op.serve.Start(); err != nil {
+		op.t.Fatal(err)
+	}
+	op.until("the service answers", 20*time.Second, func() bool {
+		exit, _, _ := op.run("status", op.name, "--json")
+		return exit == 0
+	})
+}
+
+// kill ends the service at once, as a power cut would.
+func (op *operator) kill() {
+	op.t.Helper()
+	if err := op.serve.Process.Kill(); err != nil {
+		op.t.Fatal(err)
+	}
+	_ = op.serve.Wait() // it says "signal: killed"
+	op.serve = nil
+	op.kills++
+}
+
+func (op *operator) run(args ...string) (exit int, stdout, stderr string) {
+	op.t.Helper()
+	ctx, cancel := context.WithTimeout(op.t.Context(), time.Minute)
+	defer cancel()
+	return runMigrator(ctx, op.t, append(args, "--server", "http://"+op.listen)...)
+}
+
+func (op *operator) status() status.Status {
+	op.t.Helper()
+	exit, out, errs := op.run("status", op.name, "--json")
+	if exit != 0 {
+		op.t.Fatalf("status exited %d: %s", exit, errs)
+	}
+	var s status.Status
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		op.t.Fatalf("status --json: %v\n%s", err, out)
+	}
+	return s
+}
+
+// advance approves the offered plan.
+func (op *operator) advance(s status.Status) {
+	op.t.Helper()
+	exit, out, errs := op.run("advance", op.name, "--digest", s.Plan.Digest, "--confirm", op.name)
+	if exit != 0 && exit != 4 {
+		op.t.Fatalf("advance %s exited %d: %s%s", s.Plan.Phase, exit, out, errs)
+	}
+}
+
+// until polls a condition; what names it for the failure.
+func (op *operator) until(what string, limit time.Duration, holds func() bool) {
+	op.t.Helper()
+	deadline := time.Now().Add(limit)
+	for !holds() {
+		if time.Now().After(deadline) {
+			op.t.Fatalf("not within %s: %s", limit, what)
+		}
+		op.pause(100 * time.Millisecond)
+	}
+}
+
+func (op *operator) pause(d time.Duration) {
+	select {
+	case <-op.t.Context().Done():
+		op.t.Fatal(op.t.Context().Err())
+	case <-time.After(d):
+	}
+}
+
+// drive goes on until done says so; a blocked migration fails the test.
+func (op *operator) drive(limit time.Duration, done func(status.Status) bool) status.Status {
+	op.t.Helper()
+	var s status.Status
+	last := ""
+	op.until("the migration gets where it should", limit, func() bool {
+		s = op.status()
+		if line := fmt.Sprintf("%s: %s", s.RunStatus, s.Headline); line != last {
+			op.t.Log(time.Now().Format("15:04:05.0"), line)
+			last = line
+		}
+		switch {
+		case done(s):
+			return true
+		case s.RunStatus == status.Blocked:
+			op.t.Fatalf("blocked: %+v", *s.Blocked)
+		case s.RunStatus == status.NeedsApproval:
+			op.advance(s)
+		}
+		return false
+	})
+	return s
+}
+
+// starts is how often each node was started since the cluster came up.
+func (op *operator) starts(ids []int32) map[int32]int {
+	op.t.Helper()
+	out := map[int32]int{}
+	for _, id := range ids {
+		n, err := op.c.Starts(id)
+		if err != nil {
+			op.t.Fatal(err)
+		}
+		out[id] = n
+	}
+	return out
+}
+
+// property reads one key of a node's file; ok is false when the line is absent.
+func (op *operator) property(id int32, key string) (string, bool) {
+	op.t.Helper()
+	f, err := os.Open(op.c.PropertiesPath(id))
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if k, v, ok := strings.Cut(lines.Text(), "="); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v), true
+		}
+	}
+	return "", false
+}
