@@ -22,6 +22,9 @@ type File struct {
 	Data []byte
 }
 
+// sumsFile is the last file of a pack: a stream without it is not whole.
+const sumsFile = "SHA256SUMS"
+
 const readme = `Evidence of one migration from ZooKeeper to KRaft.
 
 evidence.json   what was done, when, on whose word, and what was seen
@@ -54,7 +57,7 @@ func Files(p Pack, entries []journal.Entry, fetch func(sha string) ([]byte, erro
 		return nil, err
 	}
 	out = append(out, properties...)
-	return append(out, File{"SHA256SUMS", sums(out)}), nil
+	return append(out, File{sumsFile, sums(out)}), nil
 }
 
 func journalLines(entries []journal.Entry) ([]byte, error) {

@@ -13,7 +13,7 @@ var reportText string
 
 // Report is the pack as one page that needs nothing else and prints well.
 func Report(p Pack) ([]byte, error) {
-	set, err := template.New("report").Funcs(template.FuncMap{"at": at, "when": when, "took": took, "ms": ms, "epochs": epochs, "result": result}).Parse(reportText)
+	set, err := template.New("report").Funcs(template.FuncMap{"at": moment, "when": when, "took": took, "ms": ms, "epochs": epochs, "result": result}).Parse(reportText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the report's template: %w", err)
 	}
@@ -24,13 +24,13 @@ func Report(p Pack) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
 func when(t *time.Time) string {
 	if t == nil {
 		return "—"
 	}
-	return at(*t)
+	return moment(*t)
 }
 
 func took(from time.Time, to *time.Time) string {

@@ -42,10 +42,14 @@ func WriteTar(w io.Writer, files []File) error {
 // folder, a link, or a stream that ends early is an error.
 func ReadTar(r io.Reader, dir string) error {
 	in := tar.NewReader(r)
+	last := ""
 	for range maxAll {
 		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && last == sumsFile {
 			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("read the evidence stream: it ended early, after %q", last)
 		}
 		if err != nil {
 			return fmt.Errorf("read the evidence stream: %w", err)
@@ -56,6 +60,7 @@ func ReadTar(r io.Reader, dir string) error {
 		if err := writeOne(dir, h.Name, func(w io.Writer) error { _, err := io.Copy(w, in); return err }); err != nil {
 			return err
 		}
+		last = h.Name
 	}
 	return fmt.Errorf("read the evidence stream: more than %d files", maxAll)
 }
