@@ -48,7 +48,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 	add("offline", newValidateCommand(), newPreflightCommand(), newPlanCommand(), newPhasesCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
 		newDrillCommand(), newJournalCommand(), newEvidenceCommand())
-	root.AddCommand(newLabCommand())
+	root.AddCommand(newRehearseCommand(), newLabCommand())
 	markRan(root)
 	return root
 }

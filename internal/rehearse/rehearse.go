@@ -1,0 +1,141 @@
+// Package rehearse migrates a throwaway cluster of real processes on this
+// machine whole, as an operator would: through the service and its HTTP
+// client. It believes nothing of what the service says about the result but
+// looks for itself, with a client of its own that runs all the time.
+package rehearse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"migrator/internal/lab"
+)
+
+// Name is the migration's name in a rehearsal.
+const Name = "rehearsal"
+
+// actor is who the journal names for every approval.
+const actor = "rehearse"
+
+// Options are what a person chooses; the zero values of Brokers, Soak, Roll
+// and Kafka take the defaults of Defaults.
+type Options struct {
+	Brokers int
+	Soak    time.Duration
+	Roll    string // node | rack
+	Kafka   string // 3.9.x
+	Out     string // folder of the evidence: absent or empty; "" = a new one in the working directory
+	Keep    bool   // leave cluster and page up until ctx ends
+	Verbose bool   // the service's log also on stderr, every headline in the timeline
+
+	Stdout, Stderr io.Writer
+}
+
+// Defaults are three brokers rolled one at a time, and a short soak.
+func Defaults() Options {
+	return Options{Brokers: 3, Soak: 20 * time.Second, Roll: "node", Kafka: lab.DefaultVersion}
+}
+
+// teardownLimit bounds how long an interrupted rehearsal waits for nodes that
+// the service brings back; a broker needs 10 s on two busy cores.
+const teardownLimit = time.Minute
+
+// Run rehearses. Errors: *UsageError; *BlockedError when a gate did not let the
+// migration go on; *BrokenError when it finished and a promise did not hold;
+// all others are failures, the end of ctx before that of the migration too. Each
+// has an ExitCode. No process outlives Run. The cluster's folder is kept, and
+// named, when the rehearsal failed by itself.
+func Run(ctx context.Context, o Options) error { return coded(run(ctx, o)) }
+
+func run(ctx context.Context, o Options) (err error) {
+	if err := o.complete(time.Now()); err != nil {
+		return err
+	}
+	log, closeLog, err := o.openLog()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	begun := time.Now()
+	if _, err := lab.EnsureJars(ctx, o.Kafka, o.Stderr); err != nil {
+		return interrupted(ctx, err)
+	}
+	s, err := build(ctx, o, log)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	defer func() { err = s.takeDown(ctx, o, err) }()
+	fmt.Fprintf(o.Stdout, "The page of this migration: %s\n\n", s.server.URL())
+	err = s.migrate(ctx, o, begun)
+	if o.Keep && ctx.Err() == nil {
+		fmt.Fprintf(o.Stdout, "\nThe cluster (%s) and the page (%s) stay up until Ctrl-C.\n", s.cluster.Dir(), s.server.URL())
+		<-ctx.Done()
+		return err
+	}
+	return interrupted(ctx, err)
+}
+
+// migrate drives the migration to its end and judges the promises.
+func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
+	t := newTimeline(begun, o.Verbose)
+	if err := s.follow(ctx, o.Stdout, t); err != nil {
+		return s.withEvidence(ctx, o, err)
+	}
+	seen, err := s.look(ctx)
+	if err != nil {
+		return s.withEvidence(ctx, o, fmt.Errorf("look at the result: %w", err))
+	}
+	seen.Took = time.Since(begun)
+	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
+		return fmt.Errorf("write the evidence: %w", err)
+	}
+	return conclude(o, seen)
+}
+
+// withEvidence leaves what there is of a migration that did not get to its end.
+func (s *stage) withEvidence(ctx context.Context, o Options, cause error) error {
+	if ctx.Err() != nil {
+		return cause
+	}
+	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
+		return errors.Join(cause, fmt.Errorf("write the evidence: %w", err))
+	}
+	fmt.Fprintf(o.Stdout, "\nEvidence of what was done: %s\n", o.Out)
+	return cause
+}
+
+// conclude prints the summary and leaves it beside the evidence.
+func conclude(o Options, seen Seen) error {
+	promises := Judge(seen)
+	text := Summary(seen, promises, o.Out)
+	if _, err := io.WriteString(o.Stdout, "\n"+text); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Out, "summary.txt"), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	if broken := Broken(promises); len(broken) > 0 {
+		return &BrokenError{broken}
+	}
+	return nil
+}
+
+// openLog makes the file of the service's log in the evidence folder.
+func (o Options) openLog() (*slog.Logger, func() error, error) {
+	path := filepath.Join(o.Out, "service.log")
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write the service's log: %w", err)
+	}
+	var to io.Writer = f
+	if o.Verbose {
+		to = io.MultiWriter(f, o.Stderr)
+	}
+	return slog.New(slog.NewTextHandler(to, nil)), f.Close, nil
+}

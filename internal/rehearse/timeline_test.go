@@ -1,0 +1,78 @@
+package rehearse
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"migrator/internal/cluster"
+	"migrator/internal/plan"
+	"migrator/internal/status"
+)
+
+func TestTheTimelineSaysEachChangeOnce(t *testing.T) {
+	load := cluster.Load
+	eta := 42.0
+	executing := func(step, sentence, headline string) status.Status {
+		s := status.Status{Phase: &load, RunStatus: status.Executing, Headline: headline, ETASeconds: &eta}
+		if step != "" {
+			s.Step = &status.StepView{Step: plan.Step{ID: step, Sentence: sentence}}
+		}
+		return s
+	}
+	soaking := executing("soak-end", "soak for 20s", "soaking; waiting for all gates")
+	soaking.Step.Kind = plan.SoakEnd
+	soaking.Soak = &status.Soak{ElapsedSeconds: 6, RequiredSeconds: 20}
+	moments := []struct {
+		at time.Duration
+		s  status.Status
+	}{
+		{1 * time.Second, status.Status{RunStatus: status.Observing, Headline: "observing"}},
+		{2 * time.Second, status.Status{RunStatus: status.Observing, Headline: "observing"}},
+		{3 * time.Second, executing("", "", "between steps")},
+		{4 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1")},
+		{5 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1; waiting for caught-up")},
+		{13 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1; waiting for caught-up")},
+		{14 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1; waiting for isr-as-before")},
+		{15 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1; waiting for isr-as-before")},
+		{16 * time.Second, executing("", "", "between steps")},
+		{17 * time.Second, soaking},
+		{70 * time.Second, status.Status{Phase: &load, RunStatus: status.Blocked, Headline: "blocked: broker 1 does not come back"}},
+	}
+	timeline := newTimeline(start, false)
+	var got []string
+	for _, m := range moments {
+		got = append(got, timeline.next(m.s, start.Add(m.at))...)
+	}
+	want := []string{
+		"00:03  load        phase load  (about 00:42 left of this plan)",
+		"00:04  load        restart broker 1  (about 00:42 left of this plan)",
+		"00:14  load        still: restart broker 1; waiting for isr-as-before  (about 00:42 left of this plan)",
+		"00:17  load        soak for 20s  (6s of 20s)",
+		"01:10  load        blocked: broker 1 does not come back",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+	for name, o := range map[string]Options{
+		"two brokers":                    {Brokers: 2},
+		"a version without migration":    {Kafka: "4.1.1"},
+		"a version not built for":        {Kafka: "3.7.2"},
+		"a version that leads elsewhere": {Kafka: "3.9.2/../.."},
+		"a batch nobody knows":           {Roll: "cluster"},
+		"a negative soak":                {Soak: -time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Out = t.TempDir()
+			err := Run(t.Context(), o)
+			var coded interface{ ExitCode() int }
+			if c, ok := err.(interface{ ExitCode() int }); !ok || c.ExitCode() != 2 {
+				t.Errorf("got %v (%v), want a usage error", err, coded)
+			}
+		})
+	}
+}
