@@ -2,6 +2,7 @@ package phases
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"migrator/internal/cluster"
@@ -142,6 +143,9 @@ func (s *State) intend(i Intent, e Event) error {
 	if s.Run.Open != i.Step {
 		return fmt.Errorf("step %q is not the open one (%q)", i.Step, s.Run.Open)
 	}
+	if step, _ := s.OpenStep(); !hasAction(step, i.Action) {
+		return fmt.Errorf("step %s has no action %q", i.Step, i.Action)
+	}
 	a := s.Run.Actions[i.Action]
 	if a.Begun.IsZero() {
 		a.Begun = e.Time
@@ -156,6 +160,9 @@ func (s *State) end(o Outcome, e Event) error {
 	if !ok || step.ID != o.Step {
 		return fmt.Errorf("step %q is not the open one (%q)", o.Step, s.Run.Open)
 	}
+	if !hasAction(step, o.Action) {
+		return fmt.Errorf("step %s has no action %q", o.Step, o.Action)
+	}
 	a := s.Run.Actions[o.Action]
 	a.Running, a.OK, a.Failed, a.Ended, a.Detail = false, o.OK, !o.OK, e.Time, o.Detail
 	a.Unclean = a.Unclean || o.Unclean
@@ -167,6 +174,10 @@ func (s *State) end(o Outcome, e Event) error {
 		}
 	}
 	return nil
+}
+
+func hasAction(step plan.Step, id string) bool {
+	return slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return a.ID == id })
 }
 
 // effect records what a successful action changed in the world.
@@ -189,7 +200,7 @@ func (s *State) stepDone(d StepDone, e Event) error {
 		return fmt.Errorf("step %q is not the open one (%q)", d.Step, s.Run.Open)
 	}
 	s.Run.Done[d.Step] = e.Time
-	s.Took[step.Kind] = append(s.Took[step.Kind], e.Time.Sub(s.Run.OpenedAt))
+	s.Took[step.Kind] = append(slices.Clip(s.Took[step.Kind]), e.Time.Sub(s.Run.OpenedAt))
 	s.Run.Open, s.Run.Actions, s.Run.Baseline = "", map[string]ActionState{}, gates.Baseline{}
 	return nil
 }

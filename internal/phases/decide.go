@@ -90,10 +90,17 @@ func Decide(s State, in Situation, now time.Time) Decision {
 	if s.Run == nil {
 		return rest(s, in)
 	}
-	if step, ok := s.OpenStep(); ok {
+	step, ok := s.OpenStep()
+	switch {
+	case !ok:
+		return between(s, in)
+	case !unfinished(s, step):
 		return await(s, step, in, now)
+	case in.Draining:
+		return Decision{Verb: Wait, Step: step, Why: "stopping: no further action is begun"}
+	default:
+		return Decision{Verb: Wait, Step: step, Why: notPassing(s, in, StepKey(step.ID, "before"))}
 	}
-	return between(s, in)
 }
 
 // actions decides what the open step still has to perform. urgent: it comes
@@ -102,9 +109,8 @@ func actions(s State, step plan.Step, in Situation) (Decision, bool) {
 	if len(in.Busy) > 0 {
 		return Decision{Verb: Wait, Step: step, Why: "performing " + strings.Join(in.Busy, ", ")}, true
 	}
-	var doubt, todo []plan.Action
+	var doubt, undone []plan.Action
 	failed := false
-	stage := -1
 	for _, a := range step.Actions {
 		st := s.Run.Actions[a.ID]
 		switch {
@@ -112,11 +118,11 @@ func actions(s State, step plan.Step, in Situation) (Decision, bool) {
 			doubt = append(doubt, a)
 		case st.Failed:
 			failed = true
-		case !st.OK && (stage < 0 || a.Stage == stage):
-			stage = a.Stage
-			todo = append(todo, a)
+		case !st.OK:
+			undone = append(undone, a)
 		}
 	}
+	todo := lowestStage(undone)
 	switch {
 	case len(doubt) > 0:
 		return Decision{Verb: Act, Step: step, Actions: doubt, Why: "in doubt after a restart: looking first"}, true
@@ -126,11 +132,57 @@ func actions(s State, step plan.Step, in Situation) (Decision, bool) {
 		return Decision{}, false
 	case s.Blocked != nil && len(s.StoppedByUs()) == 0:
 		return Decision{}, false
-	case in.Draining && len(s.StoppedByUs()) == 0 && !slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return s.Run.Actions[a.ID].OK }):
+	case beginsDisturbance(s, step, todo) && (in.Draining || !in.Judgement.Set(StepKey(step.ID, "before")).Passed()):
 		return Decision{}, false
 	default:
 		return Decision{Verb: Act, Step: step, Actions: todo, Why: step.Sentence}, true
 	}
+}
+
+// lowestStage are the actions of the first stage that is not whole: a later
+// one begins only when all before it succeeded.
+func lowestStage(undone []plan.Action) []plan.Action {
+	var out []plan.Action
+	for _, a := range undone {
+		switch {
+		case len(out) == 0 || a.Stage < out[0].Stage:
+			out = []plan.Action{a}
+		case a.Stage == out[0].Stage:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// beginsDisturbance: nothing is down by our hand yet, and these actions would
+// change that. The step may have been opened long ago (a restart of the
+// service, a block), so its gates are judged again right before.
+func beginsDisturbance(s State, step plan.Step, todo []plan.Action) bool {
+	if len(s.StoppedByUs()) > 0 {
+		return false
+	}
+	return untouched(s, step) || slices.ContainsFunc(todo, func(a plan.Action) bool { return a.Kind == plan.Stop })
+}
+
+// untouched: no action of the open step has succeeded.
+func untouched(s State, step plan.Step) bool {
+	return !slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return s.Run.Actions[a.ID].OK })
+}
+
+// awaitsBefore: the open step's gates before it are what holds it now.
+func awaitsBefore(s State, step plan.Step) bool {
+	var undone []plan.Action
+	for _, a := range step.Actions {
+		if !s.Run.Actions[a.ID].OK {
+			undone = append(undone, a)
+		}
+	}
+	return len(undone) > 0 && beginsDisturbance(s, step, lowestStage(undone))
+}
+
+// unfinished: an action of the open step is still to be performed.
+func unfinished(s State, step plan.Step) bool {
+	return slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return !s.Run.Actions[a.ID].OK })
 }
 
 // afterFailure starts what we stopped with whatever whole file is on disk,

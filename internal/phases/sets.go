@@ -39,6 +39,9 @@ func Sets(s State, snap facts.Snapshot, inv cluster.Inventory, needGood int) []g
 	}
 	if step, ok := s.OpenStep(); ok {
 		sets = append(sets, gates.Set{Key: StepKey(step.ID, "done"), Blocks: "the end of step " + step.ID, Gates: step.Done, Need: needGood})
+		if awaitsBefore(s, step) {
+			sets = append(sets, gates.Set{Key: StepKey(step.ID, "before"), Blocks: "step " + step.ID, Gates: beforeOf(s, step), Need: 1})
+		}
 	} else if next := NextStep(s, snap, inv); next.Step != nil {
 		sets = append(sets, gates.Set{Key: StepKey(next.Step.ID, "before"), Blocks: "step " + next.Step.ID, Gates: next.Before, Need: 1})
 	}
@@ -112,11 +115,21 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 	if pick < 0 {
 		pick = 0
 	}
-	before := slices.Clone(left[pick].Before)
-	if len(left) == 1 && s.Run.Plan.Phase == cluster.Load {
-		before = append(before, gates.OthersReady)
+	return Upcoming{Step: &left[pick], Before: beforeOf(s, left[pick])}
+}
+
+// beforeOf are the gates before a step. The last batch of load also wants every
+// other broker ready: the copy begins as soon as it registers.
+func beforeOf(s State, step plan.Step) []string {
+	if step.Kind != plan.Roll || s.Run.Plan.Phase != cluster.Load {
+		return step.Before
 	}
-	return Upcoming{Step: &left[pick], Before: before}
+	for _, other := range s.Run.Plan.Steps {
+		if other.Kind == plan.Roll && other.ID != step.ID && s.Run.Done[other.ID].IsZero() {
+			return step.Before
+		}
+	}
+	return append(slices.Clone(step.Before), gates.OthersReady)
 }
 
 // roleHolder names the node that must come last; nil when a rule does not apply.
