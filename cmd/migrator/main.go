@@ -44,7 +44,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 			root.AddCommand(c)
 		}
 	}
-	add("service", newServeCommand())
+	add("service", newServeCommand(), newRehearseCommand())
 	add("offline", newValidateCommand(), newPreflightCommand(), newPlanCommand(), newPhasesCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
 		newDrillCommand(), newJournalCommand(), newEvidenceCommand())
