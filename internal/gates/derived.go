@@ -81,17 +81,17 @@ func (l *look) partitions() ([]facts.Partition, bool) {
 	return md.Partitions, ok
 }
 
+// imagePartitions lists them by topic and number.
 func imagePartitions(lg facts.Log) []facts.Partition {
-	out := []facts.Partition{}
-	for name, topic := range lg.Image.Topics {
-		for number, p := range topic.Partitions {
+	out := make([]facts.Partition, 0, len(lg.Image.Topics))
+	for _, name := range keys(lg.Image.Topics) {
+		topic := lg.Image.Topics[name]
+		for _, number := range keys(topic.Partitions) {
+			p := topic.Partitions[number]
 			out = append(out, facts.Partition{Topic: name, Partition: number, HasLeader: p.HasLeader, Leader: p.Leader,
 				LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR})
 		}
 	}
-	slices.SortFunc(out, func(a, b facts.Partition) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
 	return out
 }
 

@@ -223,39 +223,43 @@ func judgeElections(l *look) {
 	if !ok {
 		return
 	}
-	epochs := make(map[string]int32, len(partitions))
-	for _, p := range partitions {
-		epochs[partitionName(p.Topic, p.Partition)] = p.LeaderEpoch
-	}
-	l.compareEpochs(epochs, led)
+	l.compareEpochs(partitions, led)
 }
 
-func (l *look) compareEpochs(epochs map[string]int32, led int) {
+func (l *look) compareEpochs(partitions []facts.Partition, led int) {
 	const maxNamed = 5
-	var behind []string
-	gone := 0
+	type id struct {
+		topic  string
+		number int32
+	}
+	before := map[id]int32{}
 	for _, p := range l.v.Step.Baseline.Led {
-		name := partitionName(p.Topic, p.Partition)
-		now, exists := epochs[name]
-		switch {
-		case !l.inBatch(p.Node):
-		case !exists:
-			gone++
-		case now <= p.Epoch:
-			behind = append(behind, fmt.Sprintf("%s (epoch %d)", name, now))
+		if l.inBatch(p.Node) {
+			before[id{p.Topic, p.Partition}] = p.Epoch
 		}
 	}
-	if len(behind) > 0 {
-		named := behind[:min(maxNamed, len(behind))]
-		l.bad("", "%d of %d sampled partitions have had no election: %s", len(behind), led, listed(named, ", "))
+	var behind []string
+	found := 0
+	for _, p := range partitions {
+		epoch, sampled := before[id{p.Topic, p.Partition}]
+		switch {
+		case !sampled:
+			continue
+		case p.LeaderEpoch <= epoch:
+			behind = append(behind, fmt.Sprintf("%s (epoch %d)", partitionName(p.Topic, p.Partition), p.LeaderEpoch))
+		}
+		found++
 	}
-	if gone == led {
+	if len(behind) > 0 {
+		l.bad("", "%d of %d sampled partitions have had no election: %s", len(behind), led, listed(behind[:min(maxNamed, len(behind))], ", "))
+	}
+	if found == 0 {
 		l.pass("none of the %d sampled partitions exists any more: nothing to prove", led)
 		return
 	}
-	l.pass("%s that the batch led have had an election", plural(led-gone, "sampled partition", "sampled partitions"))
-	if gone > 0 {
-		l.note("%d no longer exist", gone)
+	l.pass("%s that the batch led have had an election", plural(found, "sampled partition", "sampled partitions"))
+	if found < led {
+		l.note("%d no longer exist", led-found)
 	}
 }
 

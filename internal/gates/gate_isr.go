@@ -138,10 +138,12 @@ func judgeISRWhole(l *look) {
 	}
 	brief := 0
 	for _, p := range partitions {
+		if isrHolds(l.v, p) {
+			continue
+		}
 		name := partitionName(p.Topic, p.Partition)
 		since, isShort := l.v.Memory.short[name]
 		switch {
-		case isrHolds(l.v, p):
 		case !isShort || l.oldest.Sub(since) < isrGapLimit:
 			brief++
 		default:
@@ -162,10 +164,12 @@ func judgeNoOffline(l *look) {
 	}
 	excused := 0
 	for _, p := range partitions {
+		if p.HasLeader {
+			continue
+		}
 		name := partitionName(p.Topic, p.Partition)
 		before, was := l.v.Short[name]
 		switch {
-		case p.HasLeader:
 		case was && before == 0, l.v.Step != nil && l.v.Step.Opened && slices.Contains(l.v.Step.Impact, name):
 			excused++
 		default:

@@ -11,9 +11,10 @@ import (
 // often in a row it passed. It is a fold: the memory it returns goes into the
 // next call; after a restart of the service the zero Memory does.
 func Judge(prev Memory, v View, sets []Set) (Judgement, Memory) {
-	next := prev.observe(v)
+	shared := &round{}
+	next := prev.observe(v, shared)
 	v.Memory = next
-	verdicts := judgeAll(v, named(sets))
+	verdicts := judgeAll(v, named(sets), shared)
 	next.rememberResults(verdicts, v.Now)
 
 	out := Judgement{At: v.Now, Sets: make(map[string]SetState, len(sets))}
@@ -60,8 +61,7 @@ func named(sets []Set) []string {
 
 // judgeAll judges each gate by the facts, then lets one cause light one lamp:
 // a gate that depends on a failing one reads unknown and names it.
-func judgeAll(v View, names []string) []Verdict {
-	shared := &round{}
+func judgeAll(v View, names []string, shared *round) []Verdict {
 	own := make(map[string]Verdict, len(names))
 	for _, name := range names {
 		own[name] = judgeOne(v, name, shared)

@@ -35,9 +35,12 @@ func (l *look) bad(subject, format string, args ...any) {
 	l.problems = append(l.problems, problem{subject: subject, text: fmt.Sprintf(format, args...)})
 }
 
-// unsure notes something that must be known and is not.
+// unsure notes, once, something that must be known and is not.
 func (l *look) unsure(format string, args ...any) {
-	l.missing = append(l.missing, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(l.missing, text) {
+		l.missing = append(l.missing, text)
+	}
 }
 
 // note adds a sentence that an operator should see beside a pass.

@@ -52,11 +52,11 @@ const (
 
 // observe folds what the view shows into the memory. Doing so twice with the
 // same view changes nothing more.
-func (m Memory) observe(v View) Memory {
+func (m Memory) observe(v View, shared *round) Memory {
 	m.znode = m.znode.observe(v)
 	m.parity = m.parity.observe(v)
 	m.markers = observeMarkers(m.markers, v)
-	m.short = observeShort(m.short, v)
+	m.short = observeShort(m.short, v, shared)
 	return m
 }
 
@@ -118,18 +118,18 @@ func (m marker) reached(value string) bool {
 
 // observeShort remembers since when partitions are short; one that is full
 // again is forgotten. Where the partitions are unknown nothing is forgotten.
-func observeShort(old map[string]time.Time, v View) map[string]time.Time {
-	l := &look{v: v, round: &round{}}
+func observeShort(old map[string]time.Time, v View, shared *round) map[string]time.Time {
+	l := &look{v: v, round: shared}
 	partitions, ok := l.partitions()
 	if !ok {
 		return old
 	}
 	next := map[string]time.Time{}
 	for _, p := range partitions {
-		name := partitionName(p.Topic, p.Partition)
 		if isrHolds(v, p) {
 			continue
 		}
+		name := partitionName(p.Topic, p.Partition)
 		next[name] = l.oldest
 		if since, was := old[name]; was {
 			next[name] = since
