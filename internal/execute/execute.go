@@ -144,7 +144,7 @@ func (e *Executor) Probe(ctx context.Context, t Task) (Probed, string, error) {
 	case plan.Write:
 		return e.probeWrite(ctx, t)
 	case plan.FormatDirs:
-		return e.probeFormat(ctx, t)
+		return e.probeFormatting(ctx, t)
 	case plan.RunDrill:
 		return ProbedNotDone, "the service ended while the drill ran: the node is brought back, the drill is measured anew", nil
 	case plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary:

@@ -18,6 +18,8 @@ const (
 	lookLimit  = 5 * time.Second
 	startLimit = 30 * time.Second // for the process to exist; that it serves is the gates' matter
 	doubtLimit = 10 * time.Second // a start in doubt is repeated only after "not running" for so long
+	// formatLimit is how long a format command cut off from a killed service may still take.
+	formatLimit = 20 * time.Second
 )
 
 // stop gives the stop command and waits until the process is gone. Never
@@ -149,17 +151,42 @@ func (e *Executor) format(ctx context.Context, t Task) (Result, error) {
 	if found == ProbedDone {
 		return Result{Detail: how}, nil
 	}
-	if err := command(ctx, node, n, "format", t.Action.Argv); err != nil {
-		return Result{}, err
-	}
+	failed := command(ctx, node, n, "format", t.Action.Argv)
 	found, how, err = e.probeFormat(ctx, t)
-	if err != nil {
-		return Result{}, err
-	}
-	if found != ProbedDone {
+	switch {
+	case err != nil:
+		return Result{}, errors.Join(failed, err)
+	case found == ProbedDone && failed != nil:
+		// An earlier command of ours, cut off from a killed service, was faster.
+		return Result{Detail: "formatted for this cluster and node, although this command failed: " + failed.Error()}, nil
+	case failed != nil:
+		return Result{}, failed
+	case found != ProbedDone:
 		return Result{}, fmt.Errorf("%s: the format command succeeded, but %s", label(n), how)
 	}
 	return Result{Detail: "formatted"}, nil
+}
+
+// probeFormatting: a format command begun before the service was killed may
+// still be running, so "not formatted" counts only when it lasts.
+func (e *Executor) probeFormatting(ctx context.Context, t Task) (Probed, string, error) {
+	limited, cancel := context.WithTimeout(ctx, formatLimit)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		found, how, err := e.probeFormat(ctx, t)
+		if err != nil || found == ProbedDone {
+			return found, how, err
+		}
+		select {
+		case <-ctx.Done():
+			return ProbedUnknown, "", ctx.Err()
+		case <-limited.Done():
+			return found, how, nil
+		case <-tick.C:
+		}
+	}
 }
 
 // start gives the start command and waits until the process exists.

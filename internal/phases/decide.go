@@ -377,13 +377,16 @@ func between(s State, in Situation) Decision {
 	return Decision{Verb: Open, Step: *next.Step}
 }
 
-// notPassing names what a set waits for, the first three of it.
+// notPassing names what a set waits for, what fails before what is unknown,
+// the first three of it.
 func notPassing(_ State, in Situation, key string) string {
 	set, judged := in.Judgement.Sets[key]
 	var out []string
-	for _, v := range in.Judgement.Verdicts {
-		if v.Result != gates.Pass && slices.Contains(v.Sets, key) {
-			out = append(out, fmt.Sprintf("%s %s: %s", v.Gate, v.Result, v.Evidence))
+	for _, result := range []gates.Result{gates.Fail, gates.Unknown} {
+		for _, v := range in.Judgement.Verdicts {
+			if v.Result == result && slices.Contains(v.Sets, key) {
+				out = append(out, fmt.Sprintf("%s %s: %s", v.Gate, v.Result, v.Evidence))
+			}
 		}
 	}
 	switch {
