@@ -70,7 +70,8 @@ func (e *interruptedError) ExitCode() int { return 1 }
 
 // interrupted tells our own end from a failure.
 func interrupted(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
+	var already *interruptedError
+	if err == nil || ctx.Err() == nil || errors.As(err, &already) {
 		return err
 	}
 	return &interruptedError{err}

@@ -16,64 +16,84 @@ import (
 // its soak. A step without progress is blocked long before.
 const runLimit = 15 * time.Minute
 
-// errTooLong is a migration that neither finished nor blocked.
+// errTooLong ends following a migration that neither finished nor blocked.
 var errTooLong = errors.New("the migration neither finished nor blocked in its time")
 
-// follow prints the timeline and approves each offered plan by its digest,
-// until the migration is finished (nil) or blocked.
-func (s *stage) follow(ctx context.Context, out io.Writer, t *timeline) error {
-	limited, cancel := context.WithTimeoutCause(ctx, runLimit+2*s.cfg.Soak(cluster.DualWrite), errTooLong)
+// follower prints the timeline and approves each offered plan by its digest.
+type follower struct {
+	client   *client.Client
+	out      io.Writer
+	timeline *timeline
+
+	approved string // the digest; the stream may still hold statuses from before
+	refused  string // what was said last of a refusal
+	last     status.Status
+}
+
+// follow goes on until the migration is finished (nil) or blocked
+// (*BlockedError), or limit has passed.
+func (f *follower) follow(ctx context.Context, limit time.Duration) error {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
 	defer cancel()
 	var end error
-	approved := "" // the digest; the stream may still hold statuses from before
-	err := s.client.Watch(limited, Name, func(now status.Status) bool {
-		for _, line := range t.next(now, time.Now()) {
-			fmt.Fprintln(out, line)
-		}
-		if now.RunStatus != status.NeedsApproval {
-			approved = ""
-		}
-		switch now.RunStatus {
-		case status.Finished:
-			return true
-		case status.Blocked:
-			end = blocked(now)
-			return true
-		case status.NeedsApproval:
-			approved, end = s.approve(limited, out, t, now, approved)
-			return end != nil
-		default:
-			return false
-		}
+	err := f.client.Watch(limited, Name, func(now status.Status) bool {
+		done, err := f.see(limited, now)
+		end = err
+		return done || err != nil
 	})
-	if err != nil && context.Cause(limited) == errTooLong {
-		return errTooLong
+	if errors.Is(context.Cause(limited), errTooLong) {
+		return fmt.Errorf("%w (%s); last it was: %s", errTooLong, limit, f.last.Headline)
 	}
 	return errors.Join(err, end)
 }
 
-// approve starts the offered plan unless it is the one approved already, and
-// returns the digest approved last. A refusal is no failure: what the plan was
-// made from has moved on, and the next status shows it.
-func (s *stage) approve(ctx context.Context, out io.Writer, t *timeline, now status.Status, approved string) (string, error) {
-	if now.Plan == nil || now.Plan.Running || now.Plan.Digest == approved {
-		return approved, nil
+// see takes one status in; done when the migration is finished.
+func (f *follower) see(ctx context.Context, now status.Status) (done bool, err error) {
+	f.last = now
+	for _, line := range f.timeline.next(now, time.Now()) {
+		fmt.Fprintln(f.out, line)
+	}
+	if now.RunStatus != status.NeedsApproval {
+		f.approved = ""
+	}
+	switch now.RunStatus {
+	case status.Finished:
+		return true, nil
+	case status.Blocked:
+		return false, blocked(now)
+	case status.NeedsApproval:
+		return false, f.approve(ctx, now)
+	default:
+		return false, nil
+	}
+}
+
+// approve starts the offered plan unless it is the one approved already. A
+// refusal is no failure: what the plan was made from has moved on, and the
+// next status shows it.
+func (f *follower) approve(ctx context.Context, now status.Status) error {
+	if now.Plan == nil || now.Plan.Running || now.Plan.Digest == f.approved {
+		return nil
 	}
 	order := client.Command{Actor: actor, Digest: now.Plan.Digest}
 	if now.Plan.Phase == cluster.Finalize {
 		order.Confirm = Name
 	}
-	err := s.client.Advance(ctx, Name, order)
-	var refused *client.Refusal
+	err := f.client.Advance(ctx, Name, order)
+	var refusal *client.Refusal
 	switch {
-	case errors.As(err, &refused):
-		fmt.Fprintln(out, t.say(time.Now(), now, "not approved yet: "+refused.Message))
-		return "", nil
+	case errors.As(err, &refusal):
+		if refusal.Message != f.refused {
+			f.refused = refusal.Message
+			fmt.Fprintln(f.out, f.timeline.say(time.Now(), now, "not approved yet: "+refusal.Message))
+		}
+		return nil
 	case err != nil:
-		return "", fmt.Errorf("approve the plan %s: %w", now.Plan.Phase, err)
+		return fmt.Errorf("approve the plan %s: %w", now.Plan.Phase, err)
 	}
-	fmt.Fprintln(out, t.say(time.Now(), now, fmt.Sprintf("approved the plan %s: %d steps, digest %.12s", now.Plan.Phase, len(now.Plan.Steps), now.Plan.Digest)))
-	return now.Plan.Digest, nil
+	f.approved, f.refused = now.Plan.Digest, ""
+	fmt.Fprintln(f.out, f.timeline.say(time.Now(), now, fmt.Sprintf("approved the plan %s: %d steps, digest %.12s", now.Plan.Phase, len(now.Plan.Steps), now.Plan.Digest)))
+	return nil
 }
 
 // blocked is the block with every gate that holds something up.

@@ -49,8 +49,9 @@ const (
 )
 
 // look gathers what the promises are judged by. ZooKeeper is stopped on the
-// way: what a cluster without it serves needs no further proof.
-func (s *stage) look(ctx context.Context) (Seen, error) {
+// way: what a cluster without it serves needs no further proof. keep starts it
+// again, for who goes on looking at the page.
+func (s *stage) look(ctx context.Context, keep bool) (Seen, error) {
 	var seen Seen
 	entries, err := s.client.Journal(ctx, Name, 0)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *stage) look(ctx context.Context) (Seen, error) {
 	for _, id := range s.cluster.ControllerIDs() {
 		seen.Nodes = append(seen.Nodes, Node{ID: id, Role: cluster.Controller})
 	}
-	if seen.Alone, err = s.withoutZooKeeper(ctx); err != nil {
+	if seen.Alone, err = s.withoutZooKeeper(ctx, keep); err != nil {
 		return seen, err
 	}
 	for i := range seen.Nodes {
@@ -83,15 +84,18 @@ func (s *stage) look(ctx context.Context) (Seen, error) {
 	return seen, err
 }
 
-// withoutZooKeeper stops every ZooKeeper server, lets the workload go on for a
-// while, and starts them again for who still looks at the page.
-func (s *stage) withoutZooKeeper(ctx context.Context) (Alone, error) {
+// withoutZooKeeper stops every ZooKeeper server and lets the workload go on for
+// a while.
+func (s *stage) withoutZooKeeper(ctx context.Context, keep bool) (Alone, error) {
 	for _, name := range s.cluster.ZooKeeperNames() {
 		if err := s.cluster.Stop(ctx, name); err != nil {
 			return Alone{}, err
 		}
 	}
 	alone := s.watchAlone(ctx)
+	if !keep {
+		return alone, ctx.Err()
+	}
 	for _, name := range s.cluster.ZooKeeperNames() {
 		if err := s.cluster.Start(ctx, name); err != nil {
 			return alone, err

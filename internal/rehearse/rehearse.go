@@ -83,11 +83,12 @@ func run(ctx context.Context, o Options) (err error) {
 
 // migrate drives the migration to its end and judges the promises.
 func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
-	t := newTimeline(begun, o.Verbose)
-	if err := s.follow(ctx, o.Stdout, t); err != nil {
+	f := follower{client: s.client, out: o.Stdout, timeline: newTimeline(begun, o.Verbose)}
+	if err := f.follow(ctx, runLimit+2*o.Soak); err != nil {
 		return s.withEvidence(ctx, o, err)
 	}
-	seen, err := s.look(ctx)
+	fmt.Fprintln(o.Stdout, "\nStopping ZooKeeper, and reading every record of the workload back ...")
+	seen, err := s.look(ctx, o.Keep)
 	if err != nil {
 		return s.withEvidence(ctx, o, fmt.Errorf("look at the result: %w", err))
 	}
@@ -98,15 +99,17 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	return conclude(o, seen)
 }
 
+// evidenceLimit bounds writing the pack after ctx has ended.
+const evidenceLimit = 10 * time.Second
+
 // withEvidence leaves what there is of a migration that did not get to its end.
 func (s *stage) withEvidence(ctx context.Context, o Options, cause error) error {
-	if ctx.Err() != nil {
-		return cause
-	}
-	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), evidenceLimit)
+	defer cancel()
+	if err := s.client.Evidence(writing, Name, o.Out); err != nil {
 		return errors.Join(cause, fmt.Errorf("write the evidence: %w", err))
 	}
-	fmt.Fprintf(o.Stdout, "\nEvidence of what was done: %s\n", o.Out)
+	fmt.Fprintf(o.Stdout, "\nEvidence of what was done so far: %s\n", o.Out)
 	return cause
 }
 

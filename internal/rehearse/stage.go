@@ -36,14 +36,21 @@ type stage struct {
 // build starts everything; on an error nothing runs any more.
 func build(ctx context.Context, o Options, log *slog.Logger) (_ *stage, err error) {
 	fmt.Fprintf(o.Stderr, "starting ZooKeeper and %d brokers of Kafka %s\n", o.Brokers, o.Kafka)
+	dir, err := os.MkdirTemp("", "rehearsal-")
+	if err != nil {
+		return nil, fmt.Errorf("make the cluster's folder: %w", err)
+	}
 	s := &stage{drain: make(chan struct{})}
-	s.cluster, err = lab.Start(ctx, lab.Options{Version: o.Kafka, Brokers: o.Brokers, BrokersPerRack: o.perRack()})
+	s.cluster, err = lab.Start(ctx, lab.Options{Dir: dir, Version: o.Kafka, Brokers: o.Brokers, BrokersPerRack: o.perRack()})
+	if err != nil && ctx.Err() != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir)) // we were told to end: nobody looks into it
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = s.takeDown(ctx, o, err)
+			err = s.takeDown(ctx, o, interrupted(ctx, err))
 		}
 	}()
 	fmt.Fprintf(o.Stderr, "the cluster is up in %s; making the workload's topics\n", s.cluster.Dir())

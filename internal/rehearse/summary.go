@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"migrator/internal/evidence"
+	"migrator/internal/phases"
 	"migrator/internal/plan"
 )
 
@@ -17,7 +18,7 @@ func Summary(s Seen, promises []Promise, out string) string {
 	var b strings.Builder
 	broken := Broken(promises)
 	fmt.Fprintf(&b, "%s: Kafka %s, cluster %s, in %s\n\n", verdict(broken), s.Pack.KafkaVersion, s.Pack.ClusterID, clock(s.Took))
-	times(&b, s.Pack)
+	times(&b, s)
 	failovers(&b, s.Pack)
 	records(&b, s)
 	b.WriteString("Promises\n")
@@ -43,38 +44,34 @@ func verdict(broken []Promise) string {
 }
 
 // times is a line for each plan and one for each step that takes time.
-func times(b *strings.Builder, p evidence.Pack) {
+func times(b *strings.Builder, s Seen) {
+	p := s.Pack
 	b.WriteString("Time                                               took   stop  start  gates\n")
 	for _, pl := range p.Plans {
 		name := string(pl.Phase)
-		if work := planName(name); work != name {
-			name += ", " + work
+		if row, ok := phases.RowOf(pl.Phase); ok {
+			// The table says "name of the plan: what it does".
+			if work, _, _ := strings.Cut(row.Work, ":"); work != name {
+				name += ", " + work
+			}
 		}
 		fmt.Fprintf(b, "  %-46s %6s\n", name, between(pl.ApprovedAt, pl.Ended))
 		for _, st := range p.Steps {
 			if st.Digest != pl.Digest {
 				continue
 			}
-			fmt.Fprintf(b, "    %-44s %6s%s\n", stepName(st), between(st.Opened, st.Done), parts(st))
+			fmt.Fprintf(b, "    %-44s %6s%s\n", s.stepName(st), between(st.Opened, st.Done), parts(st))
 		}
 	}
 	b.WriteString("\n")
 }
 
-// planName is the work that the plan of a phase does.
-func planName(phase string) string {
-	return map[string]string{"initial": "provision controllers", "load": "enter migration mode", "hybrid": "migrate brokers",
-		"dual-write": "soak and drill", "finalize": "finalize"}[phase]
-}
-
-func stepName(st evidence.Step) string {
+func (s Seen) stepName(st evidence.Step) string {
 	switch st.Kind {
 	case plan.Roll:
 		role := "node"
-		if slices.ContainsFunc(st.Batch, func(id int32) bool { return id >= 3000 }) {
-			role = "controller"
-		} else if len(st.Batch) > 0 {
-			role = "broker"
+		if i := slices.IndexFunc(s.Nodes, func(n Node) bool { return slices.Contains(st.Batch, n.ID) }); i >= 0 {
+			role = string(s.Nodes[i].Role)
 		}
 		if len(st.Batch) > 1 {
 			role += "s"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"migrator/internal/plan"
 	"migrator/internal/status"
 )
 
@@ -19,6 +18,7 @@ type timeline struct {
 	verbose bool
 	last    moment
 	said    time.Time
+	drills  int // so many were told
 }
 
 // moment is what makes a new line.
@@ -42,11 +42,36 @@ func (t *timeline) next(s status.Status, now time.Time) []string {
 		lines = append(lines, t.say(now, s, "phase "+m.phase))
 	}
 	before.phase = m.phase
+	lines = append(lines, t.drilled(now, s)...)
 	switch {
 	case m != before && (t.verbose || worthALine(s)):
 		lines = append(lines, t.say(now, s, headline(s)))
 	case now.Sub(t.said) >= quietFor:
 		lines = append(lines, t.say(now, s, "still: "+s.Headline))
+	}
+	return lines
+}
+
+// drilled tells the figures of each new drill.
+func (t *timeline) drilled(now time.Time, s status.Status) []string {
+	if s.Drill == nil {
+		return nil
+	}
+	var lines []string
+	for ; t.drills < len(s.Drill.Runs); t.drills++ {
+		d := s.Drill.Runs[t.drills]
+		name := fmt.Sprintf("%s drill of controller %d", d.Kind, d.Node)
+		if d.Kind == baselineKind {
+			name = fmt.Sprintf("failover of the ZooKeeper controller, broker %d", d.Node)
+		}
+		text := fmt.Sprintf("%s: new leader after %s, metadata writes after %s", name, millis(d.LeaderMS), millis(d.UnavailableMS))
+		if d.DualWriteMS != nil {
+			text += ", dual write after " + millis(d.DualWriteMS)
+		}
+		if !d.Passed {
+			text += "; " + d.Why
+		}
+		lines = append(lines, t.say(now, s, text))
 	}
 	return lines
 }
@@ -105,9 +130,6 @@ func headline(s status.Status) string {
 
 // left is the estimate for the rest of the plan.
 func left(s status.Status) string {
-	if s.Soak != nil && s.Step != nil && s.Step.Kind == plan.SoakEnd {
-		return fmt.Sprintf("  (%.0fs of %.0fs)", s.Soak.ElapsedSeconds, s.Soak.RequiredSeconds)
-	}
 	if s.RunStatus != status.Executing || s.ETASeconds == nil || *s.ETASeconds < 1 {
 		return ""
 	}

@@ -22,8 +22,9 @@ func TestTheTimelineSaysEachChangeOnce(t *testing.T) {
 		return s
 	}
 	soaking := executing("soak-end", "soak for 20s", "soaking; waiting for all gates")
-	soaking.Step.Kind = plan.SoakEnd
-	soaking.Soak = &status.Soak{ElapsedSeconds: 6, RequiredSeconds: 20}
+	ms := int64(1500)
+	drilled := soaking
+	drilled.Drill = &status.Drill{Runs: []status.DrillRun{{Kind: "crash", Node: 3001, LeaderMS: &ms, UnavailableMS: &ms, Passed: true}}}
 	moments := []struct {
 		at time.Duration
 		s  status.Status
@@ -38,6 +39,8 @@ func TestTheTimelineSaysEachChangeOnce(t *testing.T) {
 		{15 * time.Second, executing("roll-1", "restart broker 1", "restart broker 1; waiting for isr-as-before")},
 		{16 * time.Second, executing("", "", "between steps")},
 		{17 * time.Second, soaking},
+		{18 * time.Second, drilled},
+		{19 * time.Second, drilled},
 		{70 * time.Second, status.Status{Phase: &load, RunStatus: status.Blocked, Headline: "blocked: broker 1 does not come back"}},
 	}
 	timeline := newTimeline(start, false)
@@ -49,7 +52,8 @@ func TestTheTimelineSaysEachChangeOnce(t *testing.T) {
 		"00:03  load        phase load  (about 00:42 left of this plan)",
 		"00:04  load        restart broker 1  (about 00:42 left of this plan)",
 		"00:14  load        still: restart broker 1; waiting for isr-as-before  (about 00:42 left of this plan)",
-		"00:17  load        soak for 20s  (6s of 20s)",
+		"00:17  load        soak for 20s  (about 00:42 left of this plan)",
+		"00:18  load        crash drill of controller 3001: new leader after 1.50s, metadata writes after 1.50s  (about 00:42 left of this plan)",
 		"01:10  load        blocked: broker 1 does not come back",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -69,9 +73,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.Out = t.TempDir()
 			err := Run(t.Context(), o)
-			var coded interface{ ExitCode() int }
 			if c, ok := err.(interface{ ExitCode() int }); !ok || c.ExitCode() != 2 {
-				t.Errorf("got %v (%v), want a usage error", err, coded)
+				t.Errorf("got %v, want a usage error", err)
 			}
 		})
 	}
