@@ -170,7 +170,7 @@ func sayResult(cmd *cobra.Command, s status.Status, asJSON bool) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), s)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: phase %s, %s: %s\n", s.Name, phaseName(s), s.RunStatus, s.Headline)
+	_, err := io.WriteString(cmd.OutOrStdout(), plain(fmt.Sprintf("%s: phase %s, %s: %s\n", s.Name, phaseName(s), s.RunStatus, s.Headline)))
 	return err
 }
 

@@ -63,7 +63,7 @@ func oneLine(s status.Status, now time.Time) string {
 	if s.ETASeconds != nil && s.RunStatus == status.Executing {
 		line += " (about " + seconds(*s.ETASeconds) + " left)"
 	}
-	return line
+	return plain(line)
 }
 
 // stepOf is "step 3 of 7" while a plan runs.

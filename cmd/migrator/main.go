@@ -19,7 +19,7 @@ func run() int {
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "migrator:", text)
+		fmt.Fprintln(os.Stderr, plain("migrator: "+text))
 	}
 	return exitCode(err)
 }
