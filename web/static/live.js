@@ -12,7 +12,7 @@
   const resting = (region) => !region.contains(document.activeElement) && !region.matches(":hover");
 
   // A region under the mouse or with the focus stays until it is left: nothing
-  // moves under a click, and nothing typed is lost.
+  // moves under a click, and nothing typed is lost. It says that it is held.
   function swap(old, fresh) {
     for (const open of old.querySelectorAll("details[open][id]")) {
       const same = fresh.querySelector("#" + CSS.escape(open.id));
@@ -29,7 +29,9 @@
     for (const region of fresh.querySelectorAll("[data-region]")) {
       const old = now.querySelector(`[data-region="${region.dataset.region}"]`);
       if (!old) { location.reload(); return; }
-      if (resting(old)) swap(old, region); else wanted = true;
+      if (resting(old)) { swap(old, region); continue; }
+      old.classList.add("held");
+      wanted = true;
     }
   }
 
