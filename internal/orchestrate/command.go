@@ -202,7 +202,7 @@ func short(digest string) string { return digest[:min(len(digest), 12)] }
 func (m *Machine) answerPending() {
 	left := m.pending[:0]
 	for _, w := range m.pending {
-		if !m.seen || m.snap.Begun.Before(w.since) {
+		if !m.seen || !m.snap.Begun.After(w.since) {
 			left = append(left, w)
 			continue
 		}
@@ -244,9 +244,9 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 		}
 		return refuse("plan-runs", 3, "the plan %s is running", m.state.Run.Plan.Phase), false
 	}
-	if m.decision.Verb != phases.Ask {
-		settling := m.decision.Verb == phases.Wait && m.settling()
-		return refuse("gates", 3, "refused: %s", m.decision.Why), settling
+	if d := m.unheld(); d.Verb != phases.Ask {
+		settling := d.Verb == phases.Wait && m.settling()
+		return refuse("gates", 3, "refused: %s", d.Why), settling
 	}
 	p := m.offer.built.Plan
 	switch {
@@ -259,6 +259,17 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 		return refuse("journal", 3, "blocked: journal: %v", m.broken), false
 	}
 	return nil, false
+}
+
+// unheld is what would be decided without the pause or block that an approval
+// lifts. What the facts themselves hold back is still held back.
+func (m *Machine) unheld() phases.Decision {
+	if !m.state.Paused && m.state.Blocked == nil {
+		return m.decision
+	}
+	s := m.state
+	s.Paused, s.Blocked = false, nil
+	return phases.Decide(s, m.situation(), m.deps.Now())
 }
 
 // settling: every gate of the offered plan passes, only not often enough yet.

@@ -44,9 +44,11 @@ func (m *Machine) Run(ctx context.Context) error {
 // Drain asks the machine to bring the open batch's nodes back and then end.
 func (m *Machine) Drain() { close(m.drain) }
 
-// safe: nothing is being performed and no node is down by our hand.
+// safe: nothing is being performed and no node is down by our hand, or it
+// could not be brought back and only a person can go on.
 func (m *Machine) safe() bool {
-	return len(m.busy) == 0 && (m.broken != nil || len(m.state.StoppedByUs()) == 0 && m.decision.Verb != phases.Act)
+	atRest := m.state.Blocked != nil || len(m.state.StoppedByUs()) == 0
+	return len(m.busy) == 0 && (m.broken != nil || atRest && m.decision.Verb != phases.Act)
 }
 
 // turn judges and decides until there is nothing left to do now.

@@ -136,6 +136,7 @@ func New(cfg config.Migration, deps Deps) (*Machine, error) {
 			return nil, err
 		}
 	}
+	m.progress.at = deps.Now() // the time in which no service ran is not time without progress
 	if m.state.Soak != nil {
 		m.clock = phases.Clock{Soak: *m.state.Soak}
 	}
