@@ -17,6 +17,7 @@ import (
 func (m *Machine) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
+	m.ask() // before the watching begins: the state belongs to this goroutine
 	go func() { defer close(done); m.watch(watching) }()
 	defer func() { stop(); <-done; m.endBusy(); m.stopCanary(); m.refusePending() }()
 	drain := m.drain

@@ -26,7 +26,7 @@ func TestAFailedWriteBringsTheBrokerBackThenBlocksAndRetryGoesOn(t *testing.T) {
 		defer s.end()
 		s.approve("load")
 		st := s.until("blocked", is(status.Blocked))
-		if !w.brokers[3].running || w.brokers[3].mode != cluster.ZK {
+		if running, mode := w.up(3); !running || mode != cluster.ZK {
 			t.Error("broker 3 was not started with the file it had")
 		}
 		if st.Blocked == nil || !strings.Contains(st.Blocked.What, "write-3: exit status 1") {
@@ -140,11 +140,12 @@ func TestAFileThatChangedSinceThePlanWasReadMakesTheDigestStale(t *testing.T) {
 		s := start(t, w, settings(), 0)
 		defer s.end()
 		st := s.until("offering load", offers("load"))
-		w.mu.Lock()
-		w.brokers[3].file = append(w.brokers[3].file, "num.io.threads=16\n"...)
-		w.mu.Unlock()
+		w.change(func() { w.brokers[3].file = append(w.brokers[3].file, "num.io.threads=16\n"...) })
 		refused(t, s.advance(st.Plan.Digest), "stale-digest", 4)
-		s.approve("load")
+		fresh := s.until("offering the new plan", func(now status.Status) bool { return offers("load")(now) && now.Plan.Digest != st.Plan.Digest })
+		if err := s.advance(fresh.Plan.Digest); err != nil {
+			t.Errorf("the new digest: %v", err)
+		}
 	})
 }
 
@@ -154,9 +155,7 @@ func TestAnApprovalWaitsForFactsReadAfterIt(t *testing.T) {
 		s := start(t, w, settings(), 0)
 		defer s.end()
 		st := s.until("offering load", offers("load"))
-		w.mu.Lock()
-		w.blind[3] = true // the snapshot on the table still shows it
-		w.mu.Unlock()
+		w.change(func() { w.blind[3] = true }) // the snapshot on the table still shows it
 		err := s.advance(st.Plan.Digest)
 		var r *Refusal
 		if !errors.As(err, &r) || r.Exit != 3 {
@@ -179,7 +178,7 @@ func TestAPauseTakesEffectAfterTheStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := s.until("paused", is(status.Paused))
-		if st.Step != nil || !w.brokers[1].running || w.brokers[1].mode != cluster.ZKMigrating {
+		if running, mode := w.up(1); st.Step != nil || !running || mode != cluster.ZKMigrating {
 			t.Errorf("paused within step %v", st.Step)
 		}
 		time.Sleep(5 * time.Minute)
@@ -219,7 +218,7 @@ func TestADrainBringsTheOpenBatchBackAndBeginsNoOther(t *testing.T) {
 				if diff := cmp.Diff(wholeRoll[:3], w.effects()); diff != "" {
 					t.Errorf("effects (-want +got):\n%s", diff)
 				}
-				if !w.brokers[1].running {
+				if running, _ := w.up(1); !running {
 					t.Error("broker 1 stays down")
 				}
 				next := start(t, w, settings(), 0)
@@ -293,7 +292,7 @@ func TestAChangedCommandVoidsThePlanAndOffersTheRestAnew(t *testing.T) {
 			return st.Step != nil && len(st.Step.Actions) == 3 && st.Step.Actions[1].State == "running"
 		})
 		s.end()
-		w.hang["write-1"] = false
+		w.change(func() { w.hang["write-1"] = false })
 		changed := settings()
 		for i := range changed.Nodes {
 			changed.Nodes[i].Commands.Stop = append(changed.Nodes[i].Commands.Stop, "--gently")
@@ -301,7 +300,7 @@ func TestAChangedCommandVoidsThePlanAndOffersTheRestAnew(t *testing.T) {
 		next := start(t, w, changed, 0)
 		defer next.end()
 		st := next.until("blocked", is(status.Blocked))
-		if !w.brokers[1].running {
+		if running, _ := w.up(1); !running {
 			t.Error("the broker that the void plan had stopped stays down")
 		}
 		if !strings.Contains(st.Blocked.What, "migrations.yaml") {

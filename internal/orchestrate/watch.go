@@ -60,7 +60,6 @@ func (e *eye) interval() time.Duration {
 // watch runs round after round until ctx ends. Rounds begin at the wanted
 // interval, or at once when kicked (an effect just ended).
 func (m *Machine) watch(ctx context.Context) {
-	m.ask()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var lastWhole time.Time

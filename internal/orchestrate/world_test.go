@@ -89,6 +89,20 @@ func sha(data []byte) string {
 
 var ids = []int32{1, 2, 3}
 
+// change edits the world while others may look at it.
+func (w *world) change(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// up says how a broker runs.
+func (w *world) up(id int32) (bool, cluster.Mode) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.brokers[id].running, w.brokers[id].mode
+}
+
 // copied: every broker has registered in migration mode.
 func (w *world) copied() bool {
 	for _, b := range w.brokers {
