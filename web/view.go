@@ -167,7 +167,7 @@ func commands(s status.Status) Commands {
 	resting := s.RunStatus == status.Waiting || s.RunStatus == status.NeedsApproval
 	c.CanDrill = resting && s.Phase != nil && *s.Phase == cluster.DualWrite && (s.Plan == nil || !s.Plan.Running)
 	if s.RunStatus != status.NeedsApproval || s.Plan == nil {
-		c.Why = "No plan waits for approval: " + s.Headline
+		c.Why = "No plan waits for approval now; the line above says what it waits for."
 		return c
 	}
 	c.CanAdvance, c.Ask = true, s.Plan.Phase == cluster.Finalize

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"net"
 	"net/http"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"migrator": main})
 }
@@ -22,6 +25,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../test/script",
 		RequireExplicitExec: true,
+		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   exits,
 			"json":     oneDocument,
