@@ -99,18 +99,26 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	return conclude(o, seen)
 }
 
-// evidenceLimit bounds writing the pack after ctx has ended.
+// withEvidence leaves what there is of a migration that did not get to its end.
+// When we were told to end, that is done after nodes were brought back.
+func (s *stage) withEvidence(ctx context.Context, o Options, cause error) error {
+	if ctx.Err() != nil {
+		return cause
+	}
+	return errors.Join(cause, s.writeSoFar(ctx, o))
+}
+
+// evidenceLimit bounds writing the pack while everything ends.
 const evidenceLimit = 10 * time.Second
 
-// withEvidence leaves what there is of a migration that did not get to its end.
-func (s *stage) withEvidence(ctx context.Context, o Options, cause error) error {
+func (s *stage) writeSoFar(ctx context.Context, o Options) error {
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), evidenceLimit)
 	defer cancel()
 	if err := s.client.Evidence(writing, Name, o.Out); err != nil {
-		return errors.Join(cause, fmt.Errorf("write the evidence: %w", err))
+		return fmt.Errorf("write the evidence: %w", err)
 	}
 	fmt.Fprintf(o.Stdout, "\nEvidence of what was done so far: %s\n", o.Out)
-	return cause
+	return nil
 }
 
 // conclude prints the summary and leaves it beside the evidence.

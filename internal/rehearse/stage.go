@@ -128,8 +128,10 @@ func (s *stage) serve(ctx context.Context, log *slog.Logger) error {
 // failure to end something is a failure of the rehearsal.
 func (s *stage) takeDown(ctx context.Context, o Options, cause error) error {
 	errs := []error{cause}
+	var ended *interruptedError
+	early := errors.As(cause, &ended)
 	if s.running != nil {
-		errs = append(errs, s.endService(ctx, o))
+		errs = append(errs, s.endService(ctx, o, early))
 	}
 	if s.service != nil {
 		errs = append(errs, s.service.Close())
@@ -143,16 +145,16 @@ func (s *stage) takeDown(ctx context.Context, o Options, cause error) error {
 			errs = append(errs, stopped)
 		}
 	}
-	var ended *interruptedError
-	if cause != nil && !errors.As(cause, &ended) {
+	if cause != nil && !early {
 		s.cluster.MarkFailed()
 		fmt.Fprintf(o.Stderr, "the cluster's folder is kept: %s\n", s.cluster.Dir())
 	}
 	return errors.Join(append(errs, s.cluster.Close())...)
 }
 
-// endService drains the service: nodes it holds down come back first.
-func (s *stage) endService(ctx context.Context, o Options) error {
+// endService drains the service: nodes it holds down come back first. early
+// leaves the evidence of what was done until then.
+func (s *stage) endService(ctx context.Context, o Options, early bool) error {
 	close(s.drain)
 	endServing, endRunning := s.ends[0], s.ends[1]
 	limit := time.NewTimer(teardownLimit)
@@ -169,6 +171,9 @@ func (s *stage) endService(ctx context.Context, o Options) error {
 		errs = append(errs, fmt.Errorf("the service did not come to a safe end within %s", teardownLimit), <-s.running)
 	}
 	endRunning()
+	if early {
+		errs = append(errs, s.writeSoFar(ctx, o))
+	}
 	endServing()
 	return errors.Join(append(errs, <-s.serving)...)
 }
