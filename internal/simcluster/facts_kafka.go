@@ -1,0 +1,111 @@
+package simcluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/facts"
+	"migrator/internal/kraftlog"
+)
+
+// brokerFacts are what any live broker answers.
+func (c *Cluster) brokerFacts(s *facts.Snapshot, begun time.Time) {
+	s.API = map[int32]facts.Fact[facts.API]{}
+	for _, n := range c.nodes {
+		s.API[n.ID] = c.apiFact(n, begun)
+	}
+	const source = "Metadata through brokers"
+	if !slices.ContainsFunc(c.brokers(), func(n *node) bool { return n.serves() && !c.unreachable(n.ID) }) {
+		s.Metadata = facts.Unknown[facts.Metadata]("no broker answers", source, begun)
+		s.MinISR = facts.Unknown[map[string]int]("no broker answers", source, begun)
+		s.Reassigning = facts.Unknown[[]string]("no broker answers", source, begun)
+		return
+	}
+	md, minISR := facts.Metadata{ClusterID: clusterID}, map[string]int{}
+	for _, n := range c.brokers() {
+		if n.serves() {
+			md.Brokers = append(md.Brokers, facts.MetadataBroker{ID: n.ID, Host: n.Host, Port: 9092})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
+		minISR[name] = c.topics[name].minISR
+		for i, p := range c.topics[name].partitions {
+			md.Partitions = append(md.Partitions, facts.Partition{Topic: name, Partition: int32(i), HasLeader: p.leader != 0, Leader: p.leader,
+				LeaderEpoch: p.epoch, Replicas: slices.Clone(p.replicas), ISR: slices.Clone(p.isr)})
+		}
+	}
+	s.Metadata = facts.Known(md, source, begun)
+	s.MinISR = facts.Known(minISR, "DescribeConfigs through brokers", begun)
+	s.Reassigning = facts.Known([]string{}, "ListPartitionReassignments", begun)
+}
+
+// quorumFacts are each controller's own answers and the log of the leader.
+func (c *Cluster) quorumFacts(s *facts.Snapshot, begun time.Time) {
+	q := &c.quorum
+	s.Quorum = map[int32]facts.Fact[facts.Quorum]{}
+	s.Log = facts.Unknown[facts.Log]("no controller says it leads", "metadata log", begun)
+	for _, n := range c.controllers() {
+		source := fmt.Sprintf("DescribeQuorum at controller %d", n.ID)
+		if !n.serves() || c.unreachable(n.ID) {
+			s.Quorum[n.ID] = facts.Unknown[facts.Quorum]("connection refused", source, begun)
+			continue
+		}
+		v := facts.Quorum{Leader: q.leader, HasLeader: q.leader != 0, Epoch: q.epoch, IsLeader: q.leader == n.ID}
+		if v.IsLeader {
+			v.HighWatermark = q.highWatermark
+			v.Voters, v.Observers = c.followers()
+			s.Log = facts.Known(facts.Log{Leader: q.leader, Epoch: q.epoch, HighWatermark: q.highWatermark, Image: c.image()}, "metadata log", begun)
+		}
+		s.Quorum[n.ID] = facts.Known(v, source, begun)
+	}
+}
+
+// followers as the leader sees them; it forgets a dead observer after minutes.
+func (c *Cluster) followers() (voters, observers []facts.Replica) {
+	replica := func(n *node) facts.Replica {
+		return facts.Replica{ID: n.ID, LogEndOffset: n.logEnd, LastFetch: n.lastFetch, LastCaughtUp: n.lastFetch}
+	}
+	for _, n := range c.controllers() {
+		voters = append(voters, replica(n))
+	}
+	for _, n := range c.brokers() {
+		if !n.lastFetch.IsZero() && c.now.Sub(n.lastFetch) < 5*time.Minute {
+			observers = append(observers, replica(n))
+		}
+	}
+	return voters, observers
+}
+
+// image is the metadata log folded.
+func (c *Cluster) image() kraftlog.Image {
+	q := &c.quorum
+	out := kraftlog.Image{Offset: q.highWatermark - 1, HasOffset: q.highWatermark > 0, Epoch: q.epoch, State: q.state, HasState: q.hasState,
+		Brokers: map[int32]kraftlog.Broker{}, Controllers: map[int32]kraftlog.Controller{}, Topics: map[string]kraftlog.Topic{},
+		Features: map[string]int16{"metadata.version": q.level}, TopicConfigs: map[string]map[string]string{}}
+	for id, r := range q.brokers {
+		rack := c.nodes[id].Rack
+		out.Brokers[id] = kraftlog.Broker{ID: id, Incarnation: r.owner.incarnation(), MigratingZK: r.migrating, Fenced: r.fenced,
+			InControlledShutdown: r.owner.drained, Rack: &rack, RegisteredAt: r.offset, Epoch: r.offset}
+	}
+	for id, r := range q.controllers {
+		out.Controllers[id] = kraftlog.Controller{ID: id, Incarnation: r.owner.incarnation(), ZkMigrationReady: r.ready, Offset: r.offset}
+	}
+	if q.state != cluster.StateMigration && q.state != cluster.StatePostMigration {
+		return out
+	}
+	for name, t := range c.topics {
+		if t.marker != "" {
+			out.TopicConfigs[name] = map[string]string{markerKey: t.marker}
+		}
+		v := kraftlog.Topic{ID: t.id, Partitions: map[int32]kraftlog.Partition{}}
+		for i, p := range t.partitions {
+			v.Partitions[int32(i)] = kraftlog.Partition{Replicas: slices.Clone(p.replicas), ISR: slices.Clone(p.isr), Leader: p.leader,
+				HasLeader: p.leader != 0, LeaderEpoch: p.epoch, PartitionEpoch: p.changes}
+		}
+		out.Topics[name] = v
+	}
+	return out
+}

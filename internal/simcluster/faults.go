@@ -1,0 +1,158 @@
+package simcluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"migrator/internal/facts"
+)
+
+// Fault kinds of what readers cannot see, for a time.
+type fault struct {
+	kind  FaultKind
+	node  int32 // Unreachable
+	stale bool  // the facts stay as they were instead of becoming unknown
+	until time.Time
+}
+
+// FaultKind is a part of the facts.
+type FaultKind string
+
+const (
+	Unreachable  FaultKind = "unreachable" // one node answers nothing and obeys nothing
+	NoZooKeeper  FaultKind = "zookeeper facts"
+	NoQuorum     FaultKind = "quorum facts"
+	NoBrokers    FaultKind = "broker facts"
+	NoMachines   FaultKind = "machine facts"
+	NoClientSeen FaultKind = "canary facts"
+)
+
+// FactKinds lists the parts that can be hidden or held back, without Unreachable.
+func FactKinds() []FaultKind {
+	return []FaultKind{NoZooKeeper, NoQuorum, NoBrokers, NoMachines, NoClientSeen}
+}
+
+// Hide makes facts unknown for a time; stale keeps the old ones with their old times.
+func (c *Cluster) Hide(kind FaultKind, node int32, stale bool, d time.Duration) {
+	defer c.hold()()
+	c.faults = append(c.faults, fault{kind: kind, node: node, stale: stale, until: c.now.Add(d)})
+	c.rules.lastFault = c.now.Add(d)
+}
+
+func (c *Cluster) unreachable(id int32) bool {
+	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.kind == Unreachable && f.node == id && f.until.After(c.now) })
+}
+
+// distort applies what hides facts now.
+func (c *Cluster) distort(s *facts.Snapshot, last facts.Snapshot) {
+	c.faults = slices.DeleteFunc(c.faults, func(f fault) bool { return !f.until.After(c.now) })
+	for _, f := range c.faults {
+		from := facts.Snapshot{}
+		if f.stale {
+			from = last
+		}
+		switch f.kind {
+		case NoZooKeeper:
+			s.ClusterID, s.Holder, s.ZKEpoch, s.Migration, s.Registered = from.ClusterID, from.Holder, from.ZKEpoch, from.Migration, from.Registered
+			s.Ensemble, s.Writable, s.Driver, s.Deleting, s.ZKTopics, s.ZKMarker = from.Ensemble, from.Writable, from.Driver, from.Deleting, from.ZKTopics, from.ZKMarker
+		case NoQuorum:
+			s.Quorum, s.Log = from.Quorum, from.Log
+		case NoBrokers:
+			s.Metadata, s.MinISR, s.Reassigning, s.API = from.Metadata, from.MinISR, from.Reassigning, from.API
+		case NoMachines:
+			s.Files, s.Running, s.Lines, s.Meta = from.Files, from.Running, from.Lines, from.Meta
+		case NoClientSeen:
+			s.CanaryStats = from.CanaryStats
+		}
+	}
+}
+
+// Crash ends a node's process as SIGKILL would. forGood: no later process of
+// it lives, until Repair.
+func (c *Cluster) Crash(id int32, forGood bool) {
+	defer c.hold()()
+	n := c.nodes[id]
+	n.broken = forGood
+	if n.proc != nil {
+		n.end(c, false)
+	}
+	c.rules.lastFault = c.now
+}
+
+// Repair is an operator who makes a node whole and starts it, if nobody holds
+// it down on purpose and it was ever meant to run.
+func (c *Cluster) Repair(id int32) {
+	defer c.hold()()
+	n := c.nodes[id]
+	n.broken, n.slow = false, false
+	if n.proc == nil && n.file != nil && n.meta != nil {
+		n.startCommand(c)
+	}
+}
+
+// Lag keeps a broker's replicas from catching up, or lets them again.
+func (c *Cluster) Lag(id int32, slow bool) {
+	defer c.hold()()
+	n := c.nodes[id]
+	n.slow = slow
+	if !slow {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
+		for _, p := range c.topics[name].partitions {
+			if i := slices.Index(p.isr, id); i >= 0 && p.leader != id && p.leader != 0 && len(p.isr) > 1 {
+				c.wrote(p)
+				p.isr = slices.Delete(slices.Clone(p.isr), i, i+1)
+			}
+		}
+	}
+}
+
+// ZooKeeper sets how many of the ensemble's members serve.
+func (c *Cluster) ZooKeeper(serving int) {
+	defer c.hold()()
+	for i := range c.zk.members {
+		c.zk.members[i] = i < serving
+	}
+}
+
+// Failover makes the quorum elect another leader, as after a pause.
+func (c *Cluster) Failover() {
+	defer c.hold()()
+	if c.quorum.leader != 0 {
+		c.quorum.leader, c.quorum.leading, c.quorum.orderly = 0, nil, false
+	}
+}
+
+// Edit changes a node's file behind our back; the answer puts it back if
+// nobody wrote it since.
+func (c *Cluster) Edit(id int32) (undo func()) {
+	defer c.hold()()
+	n := c.nodes[id]
+	old := n.file
+	if old == nil {
+		return func() {}
+	}
+	n.file = append(slices.Clone(old), fmt.Sprintf("# edited at %d\n", c.now.Unix())...)
+	edited := sum(n.file)
+	return func() {
+		defer c.hold()()
+		if n.file != nil && sum(n.file) == edited {
+			n.file = old
+		}
+	}
+}
+
+// NodeIDs are the brokers' and the controllers' ids.
+func (c *Cluster) NodeIDs() (brokers, controllers []int32) {
+	defer c.hold()()
+	for _, n := range c.brokers() {
+		brokers = append(brokers, n.ID)
+	}
+	for _, n := range c.controllers() {
+		controllers = append(controllers, n.ID)
+	}
+	return brokers, controllers
+}

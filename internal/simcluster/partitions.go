@@ -1,0 +1,174 @@
+package simcluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"migrator/internal/cluster"
+)
+
+// actor is who elects leaders now.
+type actor int
+
+const (
+	byNobody actor = iota
+	byZooKeeper
+	byQuorum
+)
+
+func (c *Cluster) acting() actor {
+	q := &c.quorum
+	if q.hasState && (q.state == cluster.StateMigration || q.state == cluster.StatePostMigration) {
+		if q.leader == 0 {
+			return byNobody
+		}
+		return byQuorum
+	}
+	h := c.zk.holder
+	if h != nil && h.owner != nil && c.nodes[h.id].proc == h.owner && c.zk.writable() {
+		return byZooKeeper
+	}
+	return byNobody
+}
+
+type topic struct {
+	id         string
+	minISR     int
+	marker     string // our client's newest metadata write
+	partitions []*partition
+}
+
+type partition struct {
+	replicas []int32
+	isr      []int32
+	leader   int32 // 0: none
+	epoch    int32
+	changes  int32
+	elected  int // ZooKeeper's or the quorum's epoch that wrote it
+}
+
+func (t *topic) clone() *topic {
+	out := *t
+	out.partitions = make([]*partition, len(t.partitions))
+	for i, p := range t.partitions {
+		q := *p
+		q.isr = slices.Clone(p.isr)
+		out.partitions[i] = &q
+	}
+	return &out
+}
+
+func (c *Cluster) makeTopic(spec Topic) {
+	brokers := c.brokers()
+	t := &topic{id: c.mint(), minISR: spec.MinISR}
+	for i := range spec.Partitions {
+		p := &partition{epoch: 1}
+		for j := range min(spec.Replicas, len(brokers)) {
+			p.replicas = append(p.replicas, brokers[(i+j)%len(brokers)].ID)
+		}
+		p.isr, p.leader = slices.Clone(p.replicas), p.replicas[0]
+		t.partitions = append(t.partitions, p)
+	}
+	c.topics[spec.Name] = t
+}
+
+// alive says that the acting controller takes the broker for alive.
+func (c *Cluster) alive(id int32, by actor) bool {
+	if by == byZooKeeper {
+		_, ok := c.zk.ids[id]
+		return ok
+	}
+	r, ok := c.quorum.brokers[id]
+	return ok && !r.fenced
+}
+
+// willing: alive, and not leaving.
+func (c *Cluster) willing(id int32, by actor) bool {
+	p := c.nodes[id].proc
+	return c.alive(id, by) && (p == nil || !p.drained)
+}
+
+// lead is the acting controller's work: leaders and in sync replicas follow
+// who is alive.
+func (c *Cluster) lead() {
+	by := c.acting()
+	if by == byNobody {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
+		for i, p := range c.topics[name].partitions {
+			c.leadOne(p, by)
+			c.catchUp(fmt.Sprintf("%s-%d", name, i), p, by)
+		}
+	}
+}
+
+func (c *Cluster) leadOne(p *partition, by actor) {
+	next := slices.IndexFunc(p.replicas, func(id int32) bool { return slices.Contains(p.isr, id) && c.willing(id, by) })
+	switch {
+	case p.leader != 0 && c.willing(p.leader, by):
+	case next >= 0:
+		c.wrote(p)
+		p.leader = p.replicas[next]
+		p.epoch++
+	case p.leader != 0 && !c.alive(p.leader, by):
+		c.wrote(p)
+		p.leader = 0
+		p.epoch++
+	}
+	if p.leader == 0 {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(p.isr), func(id int32) bool { return id != p.leader && !c.willing(id, by) })
+	if len(kept) != len(p.isr) {
+		c.wrote(p)
+		p.isr = kept
+	}
+}
+
+func (c *Cluster) wrote(p *partition) {
+	p.changes++
+	p.elected = c.zk.epoch
+	if c.acting() == byQuorum {
+		p.elected = int(c.quorum.epoch)
+		c.quorum.highWatermark++
+	}
+}
+
+// catchUp lets replicas that are back fetch for a while before they count.
+func (c *Cluster) catchUp(name string, p *partition, by actor) {
+	if p.leader == 0 {
+		return
+	}
+	for _, id := range p.replicas {
+		n := c.nodes[id]
+		key := fmt.Sprintf("%s/%d", name, id)
+		if slices.Contains(p.isr, id) || n.slow || !n.serves() || n.proc.stopping || !c.willing(id, by) || c.catching[key] {
+			continue
+		}
+		c.catching[key] = true
+		proc := n.proc
+		c.in(c.between(100*time.Millisecond, 1200*time.Millisecond), func() {
+			delete(c.catching, key)
+			now := c.acting()
+			if n.proc != proc || proc.stopping || n.slow || now == byNobody || p.leader == 0 || slices.Contains(p.isr, id) || !c.willing(id, now) {
+				return
+			}
+			c.wrote(p)
+			p.isr = append(p.isr, id)
+		})
+	}
+}
+
+// mirror brings the second store, ZooKeeper, up to what the acting controller knows.
+func (c *Cluster) mirror(now bool) {
+	if !now || !c.zk.writable() {
+		return
+	}
+	c.zk.topics = make(map[string]*topic, len(c.topics))
+	for name, t := range c.topics {
+		c.zk.topics[name] = t.clone()
+	}
+}

@@ -1,0 +1,200 @@
+package simcluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/execute"
+	"migrator/internal/journal"
+	"migrator/internal/phases"
+	"migrator/internal/plan"
+)
+
+// rules watch every effect for what must never happen.
+type rules struct {
+	effects   []Effect
+	broken    []string
+	down      map[int32]string // nodes that we hold down, by the step that does
+	lastFault time.Time        // when something last happened to the cluster that was not us
+}
+
+// Effect is one action as it was performed.
+type Effect struct {
+	At     time.Time
+	Step   string
+	Action plan.Action
+	Try    int
+	Done   bool // it returned without an error
+}
+
+func (r *rules) disaster(text string) {
+	if !slices.Contains(r.broken, text) {
+		r.broken = append(r.broken, text)
+	}
+}
+
+func (r *rules) cameBack(id int32) { delete(r.down, id) }
+
+// Violations are the rules that were broken so far.
+func (c *Cluster) Violations() []string {
+	defer c.hold()()
+	return slices.Clone(c.rules.broken)
+}
+
+// Effects are all actions performed so far.
+func (c *Cluster) Effects() []Effect {
+	defer c.hold()()
+	return slices.Clone(c.rules.effects)
+}
+
+// story is what the journal says about one action.
+type story struct {
+	approved  phases.Approved
+	intents   int // of this action since its step was opened
+	lastTry   int
+	open      bool // an intent without outcome
+	ended     bool // an outcome came after which a repetition needs no look
+	drills    []phases.DrillRun
+	soak      *phases.Soak
+	wantDrill []string
+}
+
+func tell(entries []journal.Entry, t execute.Task) (story, error) {
+	var s story
+	for _, e := range entries {
+		var b phases.Body
+		if err := json.Unmarshal(e.Body, &b); err != nil {
+			return s, fmt.Errorf("journal entry %d: %w", e.Seq, err)
+		}
+		switch phases.Kind(e.Kind) {
+		case phases.KindApproved:
+			s = story{approved: *b.Approved, drills: s.drills, soak: s.soak}
+		case phases.KindAdopted:
+			s.drills, s.soak = nil, nil
+		case phases.KindIntent:
+			if b.Intent.Step == t.Step.ID && b.Intent.Action == t.Action.ID {
+				s.intents, s.lastTry, s.open = s.intents+1, b.Intent.Try, true
+			}
+		case phases.KindOutcome:
+			if b.Outcome.Step == t.Step.ID && b.Outcome.Action == t.Action.ID {
+				s.open, s.ended = false, true
+			}
+		case phases.KindSoak:
+			s.soak = b.Soak
+		case phases.KindDrill:
+			s.drills = append(s.drills, *b.Drill)
+		}
+	}
+	return s, nil
+}
+
+// check notes an effect and every rule that it breaks.
+func (l *Life) check(t execute.Task) error {
+	entries, err := l.record.Read()
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	s, err := tell(entries, t)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	looked := l.probed[t.Step.ID+"/"+t.Action.ID]
+	l.mu.Unlock()
+	defer l.c.hold()()
+	l.c.rules.judge(l.c, t, s, looked)
+	return nil
+}
+
+func (r *rules) judge(c *Cluster, t execute.Task, s story, looked bool) {
+	what := fmt.Sprintf("%s %s try %d", t.Step.ID, t.Action.ID, t.Try)
+	if !s.open || s.lastTry != t.Try {
+		r.disaster(what + ": performed without its intent in the journal")
+	}
+	r.asApproved(t, s, what)
+	if s.intents > 1 && !s.ended && !looked && !repeatable(t.Action.Kind) {
+		r.disaster(what + ": repeated without a look")
+	}
+	if s.approved.Plan.Phase == cluster.Finalize {
+		r.mayFinalize(c, s, what)
+	}
+	if t.Action.Kind == plan.Stop && t.Action.Node != nil {
+		r.stops(c, t, what)
+	}
+	r.effects = append(r.effects, Effect{At: c.now, Step: t.Step.ID, Action: t.Action, Try: t.Try})
+}
+
+func repeatable(k plan.ActionKind) bool {
+	return slices.Contains([]plan.ActionKind{plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary}, k)
+}
+
+// asApproved: what runs is, byte for byte, what was approved.
+func (r *rules) asApproved(t execute.Task, s story, what string) {
+	step, ok := s.approved.Plan.Step(t.Step.ID)
+	i := slices.IndexFunc(step.Actions, func(a plan.Action) bool { return a.ID == t.Action.ID })
+	if !ok || i < 0 {
+		r.disaster(what + ": not in the approved plan")
+		return
+	}
+	approved, _ := json.Marshal(step.Actions[i])
+	runs, _ := json.Marshal(t.Action)
+	if !bytes.Equal(approved, runs) {
+		r.disaster(fmt.Sprintf("%s: approved %s, runs %s", what, approved, runs))
+	}
+}
+
+// mayFinalize: never without soak, drills and the typed name.
+func (r *rules) mayFinalize(c *Cluster, s story, what string) {
+	if s.approved.Confirmed != c.cfg.Name {
+		r.disaster(what + ": finalize without the typed name")
+	}
+	if need := c.cfg.Soak(cluster.DualWrite); s.soak == nil || s.soak.Phase != cluster.DualWrite || s.soak.Elapsed < need {
+		r.disaster(what + ": finalize without a whole soak")
+	}
+	for _, kind := range c.cfg.Drill.Kinds {
+		if !slices.ContainsFunc(s.drills, func(d phases.DrillRun) bool { return d.Kind == kind && d.Passed && !d.Baseline }) {
+			r.disaster(what + ": finalize without a passed drill " + kind)
+		}
+	}
+}
+
+// stops: never more of our nodes down than the batch, never the majority.
+func (r *rules) stops(c *Cluster, t execute.Task, what string) {
+	if r.down == nil {
+		r.down = map[int32]string{}
+	}
+	r.down[*t.Action.Node] = t.Step.ID
+	for _, id := range slices.Sorted(maps.Keys(r.down)) {
+		if !slices.Contains(t.Step.Batch, id) {
+			r.disaster(fmt.Sprintf("%s: node %d is held down by %s meanwhile", what, id, r.down[id]))
+		}
+	}
+	r.majority(c, *t.Action.Node, what)
+}
+
+// drilling judges the stop that a drill makes.
+func (r *rules) drilling(c *Cluster, t execute.Task, id int32) {
+	r.majority(c, id, fmt.Sprintf("%s %s try %d", t.Step.ID, t.Action.ID, t.Try))
+}
+
+// majority: facts may be as old as the limit allows, so what another hand
+// broke just before is not our doing.
+func (r *rules) majority(c *Cluster, id int32, what string) {
+	if c.nodes[id].Role != cluster.Controller || c.now.Sub(r.lastFault) < c.cfg.Gates.MaxFactAge+5*time.Second {
+		return
+	}
+	left := 0
+	for _, n := range c.voting() {
+		if n.ID != id {
+			left++
+		}
+	}
+	if left < c.majority() {
+		r.disaster(fmt.Sprintf("%s: takes controller %d and breaks the majority", what, id))
+	}
+}
