@@ -136,18 +136,26 @@ func ask(cmd *cobra.Command, s status.Status) (confirm string, err error) {
 	if s.Plan.Phase == cluster.Finalize {
 		word, question = s.Name, "This cannot be taken back. Type the migration's name to start it: "
 	}
-	fmt.Fprint(cmd.ErrOrStderr(), question)
-	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	if strings.TrimSpace(line) != word {
-		return "", &answered{code: exitWaiting, text: "nothing was started"}
+	if err := askFor(cmd, word, question); err != nil {
+		return "", err
 	}
 	if s.Plan.Phase == cluster.Finalize {
 		return word, nil
 	}
 	return "", nil
+}
+
+// askFor wants exactly this word.
+func askFor(cmd *cobra.Command, word, question string) error {
+	fmt.Fprint(cmd.ErrOrStderr(), question)
+	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(line) != word {
+		return &answered{code: exitWaiting, text: "nothing was started"}
+	}
+	return nil
 }
 
 // explain prints the gates behind a refusal.

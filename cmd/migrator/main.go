@@ -47,7 +47,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 	add("service", newServeCommand(), newRehearseCommand())
 	add("offline", newValidateCommand(), newPreflightCommand(), newPlanCommand(), newPhasesCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
-		newDrillCommand(), newJournalCommand(), newEvidenceCommand())
+		newDrillCommand(), newRevertCommand(), newJournalCommand(), newEvidenceCommand())
 	root.AddCommand(newRehearseCommand(), newLabCommand())
 	markRan(root)
 	return root

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -66,9 +67,14 @@ type Canary struct {
 	stopOnce sync.Once
 	stopErr  error
 
+	quiet atomic.Bool // no metadata writes
+
 	mu   sync.Mutex
 	book book
 }
+
+// Quiet stops or resumes the metadata writes; records go on.
+func (c *Canary) Quiet(on bool) { c.quiet.Store(on) }
 
 // Start begins to produce, consume and write metadata. The topics must exist
 // and be ours; ctx bounds only the start. An unreachable cluster or partition

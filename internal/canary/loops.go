@@ -136,6 +136,14 @@ func (c *Canary) writeMetadata(ctx context.Context) {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	for {
+		if c.quiet.Load() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				continue
+			}
+		}
 		attempts.Go(func() {
 			attempt, cancel := context.WithTimeout(ctx, c.opts.MetadataDeadline)
 			defer cancel()

@@ -27,6 +27,7 @@ type Refusal struct {
 	Code    string
 	Exit    int
 	Message string
+	Plan    *status.Plan // the one to read, where its digest was missing or stale
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -47,7 +48,6 @@ func (e *UnreachableError) Unwrap() error { return e.Cause }
 const (
 	replyLimit = 3 * time.Minute // an approval waits for a fresh snapshot and good polls
 	maxReply   = 256 << 20
-	maxProblem = 64 << 10
 )
 
 // Client asks one service.
@@ -73,6 +73,7 @@ type Command struct {
 	Reason  string `json:"reason"`
 	Kind    string `json:"kind"`
 	Actor   string `json:"actor"`
+	To      string `json:"to"`
 }
 
 // List gives every migration's status.
@@ -133,6 +134,12 @@ func (c *Client) Drill(ctx context.Context, name string, order Command) error {
 	return c.command(ctx, name, "drill", order)
 }
 
+// Revert starts the way back whose digest is named; without one the refusal
+// carries its plan.
+func (c *Client) Revert(ctx context.Context, name string, order Command) error {
+	return c.command(ctx, name, "revert", order)
+}
+
 func one(name string) string { return "/api/v1/migrations/" + url.PathEscape(name) }
 
 func (c *Client) command(ctx context.Context, name, verb string, order Command) error {
@@ -188,17 +195,18 @@ func (c *Client) noAnswer(ctx context.Context, err error) error {
 }
 
 func (c *Client) refusal(answer *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
 	if err != nil {
 		return &UnreachableError{Server: c.server, Cause: err}
 	}
 	var p struct {
-		Detail string `json:"detail"`
-		Code   string `json:"code"`
-		Exit   int    `json:"exit"`
+		Detail string       `json:"detail"`
+		Code   string       `json:"code"`
+		Exit   int          `json:"exit"`
+		Plan   *status.Plan `json:"plan"`
 	}
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
 		return &UnreachableError{Server: c.server, Cause: fmt.Errorf("what answers is no migrator service: HTTP %s", answer.Status)}
 	}
-	return &Refusal{Code: p.Code, Exit: p.Exit, Message: p.Detail}
+	return &Refusal{Code: p.Code, Exit: p.Exit, Message: p.Detail, Plan: p.Plan}
 }

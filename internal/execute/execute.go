@@ -62,7 +62,8 @@ type Executor struct {
 	zk          *zkread.Reader
 	controllers *kafkaread.Controllers
 	writer      *canary.MetadataWriter
-	Client      Client            // may be nil: no canary runs
+	Client      Client // may be nil: no canary runs
+	ZNodes      func() (*ZNodes, error)
 	Progress    func(text string) // may be nil: what a long action is doing
 }
 
@@ -128,6 +129,14 @@ func (e *Executor) Do(ctx context.Context, t Task) (Result, error) {
 		return e.elect(ctx, t)
 	case plan.RunDrill:
 		return e.drill(ctx, t)
+	case plan.SaveImage:
+		return e.saveImage(t)
+	case plan.Archive:
+		return e.archive(ctx, t)
+	case plan.Disable:
+		return e.disable(ctx, t)
+	case plan.RevertZnodes:
+		return e.revertZnodes(ctx)
 	default:
 		return Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}
@@ -145,9 +154,12 @@ func (e *Executor) Probe(ctx context.Context, t Task) (Probed, string, error) {
 		return e.probeWrite(ctx, t)
 	case plan.FormatDirs:
 		return e.probeFormatting(ctx, t)
+	case plan.RevertZnodes:
+		return e.probeZnodes(ctx)
 	case plan.RunDrill:
 		return ProbedNotDone, "the service ended while the drill ran: the node is brought back, the drill is measured anew", nil
-	case plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary:
+	case plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary,
+		plan.SaveImage, plan.Archive, plan.Disable:
 		return ProbedNotDone, "safe to repeat", nil
 	default:
 		return ProbedUnknown, "", fmt.Errorf("no such action %q", t.Action.Kind)

@@ -395,3 +395,33 @@ func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		return none, ctx.Err()
 	}
 }
+
+// ZnodesBack is what a revert changes, each by the version that was read.
+type ZnodesBack struct {
+	EpochVersion int32  // of /controller_epoch: checked, or set from
+	RaiseTo      *int32 // new /controller_epoch; nil: only checked
+	Controller   *int32 // version of /controller to delete; nil: a broker holds it, or nobody
+	Migration    *int32 // version of /migration to delete; nil: it does not exist
+}
+
+// Back changes all of it in one multi, or nothing: a controller epoch that
+// moved or a znode that somebody wrote meanwhile makes it fail.
+func (z *ZNodes) Back(ctx context.Context, b ZnodesBack) error {
+	var ops []any
+	if b.RaiseTo != nil {
+		ops = append(ops, &zk.SetDataRequest{Path: z.full("/controller_epoch"), Data: strconv.AppendInt(nil, int64(*b.RaiseTo), 10), Version: b.EpochVersion})
+	} else {
+		ops = append(ops, &zk.CheckVersionRequest{Path: z.full("/controller_epoch"), Version: b.EpochVersion})
+	}
+	if b.Controller != nil {
+		ops = append(ops, &zk.DeleteRequest{Path: z.full("/controller"), Version: *b.Controller})
+	}
+	if b.Migration != nil {
+		ops = append(ops, &zk.DeleteRequest{Path: z.full("/migration"), Version: *b.Migration})
+	}
+	_, err := call(ctx, func() ([]zk.MultiResponse, error) { return z.conn.Multi(ops...) })
+	if err != nil {
+		return z.failed("give /controller back (nothing was changed)", err)
+	}
+	return nil
+}

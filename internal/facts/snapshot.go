@@ -34,6 +34,8 @@ type Snapshot struct {
 	Metadata    Fact[Metadata]
 	MinISR      Fact[map[string]int] // effective min.insync.replicas by topic
 	Reassigning Fact[[]string]       // "topic-partition"
+	// Named is whom each live broker takes for the controller, asked several times in a row.
+	Named       map[int32]Fact[[]int32]
 	CanaryStats Fact[Canary]
 
 	// Nodes.

@@ -115,7 +115,7 @@ func provisioned(at time.Time) View {
 	s := &v.Snapshot
 	s.Migration = known(facts.MigrationZnode{Present: true, Version: 0}, at)
 	leader := facts.Quorum{IsLeader: true, Leader: 3002, HasLeader: true, Epoch: 7, HighWatermark: 500}
-	image := kraftlog.Image{HasState: true, State: cluster.StatePreMigration, Features: map[string]int16{"metadata.version": 21},
+	image := kraftlog.Image{HasState: true, State: cluster.StatePreMigration, LastChange: 490, HasChange: true, Features: map[string]int16{"metadata.version": 21},
 		Controllers: map[int32]kraftlog.Controller{}, Brokers: map[int32]kraftlog.Broker{}, Topics: map[string]kraftlog.Topic{}}
 	for _, id := range controllerIDs() {
 		leader.Voters = append(leader.Voters, facts.Replica{ID: id, LogEndOffset: 500, LastFetch: at, LastCaughtUp: at})
@@ -205,6 +205,36 @@ func finalized(at time.Time) View {
 	for _, id := range controllerIDs() {
 		s.API[id] = known(facts.API{DescribeQuorum: true, MetadataVersion: ptr(int16(21))}, at)
 		s.Files[id] = known(facts.File{Exists: true, SHA256: "final-file", Mode: cluster.KRaft}, at)
+	}
+	return v
+}
+
+// controllersGone is a revert with every controller stopped for good.
+func controllersGone(at time.Time) View {
+	v := loaded(at)
+	v.Plan, v.Stopped = cluster.Initial, controllerIDs()
+	s := &v.Snapshot
+	if l, ok := s.Log.Get(); ok {
+		v.Kept = l.Image.Topics
+	}
+	s.Log = unknown[facts.Log]()
+	for _, id := range controllerIDs() {
+		s.Running[id] = known(false, at)
+		s.Quorum[id] = facts.Unknown[facts.Quorum]("connection refused", "test", at)
+		s.API[id] = facts.Unknown[facts.API]("connection refused", "test", at)
+	}
+	return v
+}
+
+// handedBack has a broker as controller again, whom every broker follows.
+func handedBack(at time.Time) View {
+	v := controllersGone(at)
+	s := &v.Snapshot
+	s.Migration = known(facts.MigrationZnode{}, at)
+	s.Holder = known(facts.Holder{Present: true, ID: 2, Ephemeral: true}, at)
+	s.Named = map[int32]facts.Fact[[]int32]{}
+	for _, id := range brokerIDs() {
+		s.Named[id] = known([]int32{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, at)
 	}
 	return v
 }

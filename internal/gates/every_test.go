@@ -33,6 +33,7 @@ func healthy() map[string][]View {
 		AllKRaft: at(dualWriting), IDsEmpty: at(dualWriting), FlagOn: at(dualWriting), Ensemble: at(dualWriting), NoOffline: at(dualWriting),
 		CanaryHealthy: at(dualWriting), SameLeader: at(dualWriting), BrokersSteady: at(dualWriting), ISRWhole: at(dualWriting),
 		SoakWhole: at(dualWriting), DrillPassed: at(dualWriting), WayBack: at(dualWriting),
+		Drained: at(loaded), ControllersDown: at(controllersGone), StoresAgree: at(controllersGone), Follows: at(handedBack),
 		PostMigration: at(finalized), MigrationStill: still, FlagOff: at(finalized),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
+	"migrator/internal/kraftlog"
 	"migrator/internal/plan"
 )
 
@@ -128,7 +129,9 @@ type View struct {
 	Short map[string]int
 	// Stopped are nodes that the approved plan holds down right now.
 	Stopped []int32
-	Soak    Soak
+	// Kept is what the metadata log held of topics as a revert stopped the controllers.
+	Kept map[string]kraftlog.Topic
+	Soak Soak
 	// DrillsWanted and DrillsPassed are kinds, in this attempt.
 	DrillsWanted []string
 	DrillsPassed []string

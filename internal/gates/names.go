@@ -66,6 +66,12 @@ const (
 	BrokersSteady = "no-broker-restart"
 	ISRWhole      = "isr-whole"
 
+	// Revert.
+	Drained         = "drained"          // /migration is at or past the last change that matters
+	ControllersDown = "controllers-down" // seen by their own commands and by their ports
+	StoresAgree     = "stores-agree"     // ZooKeeper holds what the log held as the controllers stopped
+	Follows         = "brokers-follow"   // every live broker names the holder of /controller
+
 	// Finalize.
 	SoakWhole      = "soak-whole"
 	DrillPassed    = "drill-passed"

@@ -104,6 +104,11 @@ func registry() []gate {
 		safety(BrokersSteady, "MIG168", "No broker restarted during the soak.", judgeBrokersSteady),
 		availability(ISRWhole, "MIG169", "No partition was short for a minute.", judgeISRWhole),
 
+		safety(Drained, "MIG181", "Dual write is past the last change that matters.", judgeDrained),
+		safety(ControllersDown, "MIG182", "No controller runs and none answers.", judgeControllersDown),
+		safety(StoresAgree, "MIG183", "ZooKeeper holds what the metadata log held as the controllers stopped.", judgeStoresAgree),
+		safety(Follows, "MIG184", "Every live broker follows the ZooKeeper controller.", judgeFollows),
+
 		safety(SoakWhole, "MIG171", "The soak is whole.", judgeSoakWhole),
 		safety(DrillPassed, "MIG172", "Every wanted drill passed.", judgeDrillPassed),
 		safety(WayBack, "MIG173", "A way back exists.", judgeWayBack),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"migrator/internal/cluster"
 	"migrator/internal/orchestrate"
 	"migrator/internal/status"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 func verbs() []orchestrate.Verb {
-	return []orchestrate.Verb{orchestrate.Advance, orchestrate.Pause, orchestrate.Resume, orchestrate.Retry, orchestrate.Drill}
+	return []orchestrate.Verb{orchestrate.Advance, orchestrate.Pause, orchestrate.Resume, orchestrate.Retry, orchestrate.Drill, orchestrate.Revert}
 }
 
 // order is the body of a command, as JSON or as a form of the page.
@@ -35,6 +36,7 @@ type order struct {
 	Reason  string `json:"reason"`
 	Kind    string `json:"kind"`
 	Actor   string `json:"actor"`
+	To      string `json:"to"` // revert: load | initial
 }
 
 func (s *Server) command(verb orchestrate.Verb) echo.HandlerFunc {
@@ -49,7 +51,7 @@ func (s *Server) command(verb orchestrate.Verb) echo.HandlerFunc {
 		}
 		ctx, cancel := s.bounded(c.Request().Context(), commandLimit)
 		defer cancel()
-		err = m.Do(ctx, orchestrate.Command{Verb: verb, Actor: actor(c, o), Digest: o.Digest, Confirm: o.Confirm, Accept: o.Accept, Reason: o.Reason, Kind: o.Kind})
+		err = m.Do(ctx, orchestrate.Command{Verb: verb, Actor: actor(c, o), Digest: o.Digest, Confirm: o.Confirm, Accept: o.Accept, Reason: o.Reason, Kind: o.Kind, To: cluster.Phase(o.To)})
 		if err != nil {
 			return err
 		}
@@ -95,7 +97,7 @@ func (s *Server) settled(ctx context.Context, m Machine, verb orchestrate.Verb, 
 
 func shows(now status.RunStatus, verb orchestrate.Verb, o order) bool {
 	switch verb {
-	case orchestrate.Advance, orchestrate.Drill:
+	case orchestrate.Advance, orchestrate.Drill, orchestrate.Revert:
 		onlyAccepted := verb == orchestrate.Advance && o.Digest == ""
 		return onlyAccepted || now != status.NeedsApproval && now != status.Paused && now != status.Blocked
 	case orchestrate.Resume:
@@ -126,7 +128,7 @@ func readOrder(c echo.Context) (order, error) {
 	var o order
 	if isForm(c) {
 		f := c.FormValue
-		return order{Digest: f("digest"), Confirm: f("confirm"), Accept: f("accept"), Reason: f("reason"), Kind: f("kind"), Actor: f("actor")}, nil
+		return order{Digest: f("digest"), Confirm: f("confirm"), Accept: f("accept"), Reason: f("reason"), Kind: f("kind"), Actor: f("actor"), To: f("to")}, nil
 	}
 	d := json.NewDecoder(c.Request().Body)
 	d.DisallowUnknownFields()

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"migrator/internal/orchestrate"
+	"migrator/internal/status"
 )
 
 // problem is an answer that is no success, as RFC 9457 with our code and the
@@ -20,6 +21,8 @@ type problem struct {
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
 	Exit   int    `json:"exit"`
+	// Plan is the one to read, where its digest was missing or stale.
+	Plan *status.Plan `json:"plan,omitempty"`
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -41,7 +44,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &refusal):
-		return &problem{Status: refusalStatus(refusal), Code: refusal.Code, Exit: refusal.Exit, Detail: refusal.Message}
+		return &problem{Status: refusalStatus(refusal), Code: refusal.Code, Exit: refusal.Exit, Detail: refusal.Message, Plan: refusal.Plan}
 	case errors.As(err, &echoed):
 		return &problem{Status: echoed.Code, Code: "http", Exit: 1, Detail: fmt.Sprint(echoed.Message)}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

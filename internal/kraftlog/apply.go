@@ -11,6 +11,9 @@ import (
 // apply folds one record in. It holds to what Kafka's own replay holds to: a
 // change of something that is not there is an error, not a guess.
 func (s *state) apply(rec record) error {
+	if rec.kind != typeNoOp {
+		s.lastChange, s.hasChange = rec.offset, true
+	}
 	switch rec.kind {
 	case typeRegisterBroker:
 		return s.registerBroker(rec)

@@ -42,6 +42,7 @@ func (f *Fold) Image() Image {
 		if !image.HasOffset {
 			image.Offset = 0
 		}
+		image.LastChange, image.HasChange = f.state.lastChange, f.state.hasChange
 		f.image = &image
 	}
 	return *f.image

@@ -119,7 +119,7 @@ func TestConfigsFeaturesControllersAndCounts(t *testing.T) {
 		registerController(3001, true), migrationState(2), empty(20), empty(20), empty(99),
 	).Image()
 	want := Image{
-		Offset: 18, HasOffset: true, Epoch: 4, State: cluster.StatePreMigration, HasState: true,
+		Offset: 18, HasOffset: true, LastChange: 18, HasChange: true, Epoch: 4, State: cluster.StatePreMigration, HasState: true,
 		Brokers:        map[int32]Broker{},
 		Controllers:    map[int32]Controller{3001: {ID: 3001, Incarnation: uuidText(id(3001 & 0xff)), ZkMigrationReady: true, Endpoints: []Endpoint{{Name: "CONTROLLER", Host: "kafka-c", Port: 9093}}, Offset: 14}},
 		Features:       map[string]int16{"metadata.version": 21},
@@ -337,4 +337,15 @@ func FuzzApply(f *testing.F) {
 		fold.Image()
 		_ = NewFold().ApplySnapshot(30, 1, b)
 	})
+}
+
+func TestANoOpIsNoChange(t *testing.T) {
+	f := NewFold()
+	if image := f.Image(); image.HasChange {
+		t.Errorf("an empty log has a last change at %d", image.LastChange)
+	}
+	image := fold(t, migrationState(2), empty(20), empty(20)).Image()
+	if !image.HasChange || image.LastChange != 0 || image.Offset != 2 {
+		t.Errorf("last change %d (known %t) at offset %d, want 0 at 2", image.LastChange, image.HasChange, image.Offset)
+	}
 }

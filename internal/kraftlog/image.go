@@ -14,6 +14,10 @@ type Image struct {
 	// It says nothing unless HasOffset is true.
 	Offset    int64
 	HasOffset bool
+	// LastChange is the offset of the newest record in the image that is no
+	// no-op; after a snapshot the last offset that it covers.
+	LastChange int64
+	HasChange  bool
 	// Epoch is the leader epoch under which the newest record was written.
 	Epoch int32
 	// Pending counts records read, but held back by an open transaction.

@@ -20,6 +20,7 @@ const (
 	typeRemoveTopic              = 9
 	typeFeatureLevel             = 12
 	typeBrokerRegistrationChange = 17
+	typeNoOp                     = 20
 	typeZkMigrationState         = 21
 	typeBeginTransaction         = 23
 	typeEndTransaction           = 24

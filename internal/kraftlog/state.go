@@ -11,6 +11,8 @@ import (
 type state struct {
 	migration    cluster.MigrationState
 	hasMigration bool
+	lastChange   int64
+	hasChange    bool
 
 	brokers     map[int32]Broker
 	controllers map[int32]Controller

@@ -64,6 +64,9 @@ func (o *Observer) apiReads(r *round, want Want) []read {
 			return v, name + " at " + address, err
 		}))
 	}
+	if want.Named {
+		reads = append(reads, o.namedReads(r)...)
+	}
 	if !want.Quorum {
 		return reads
 	}
@@ -71,6 +74,23 @@ func (o *Observer) apiReads(r *round, want Want) []read {
 		source := fmt.Sprintf("ApiVersions of controller %d at %s", n.ID, hostPort(n.Host, n.Port))
 		reads = append(reads, question(o, source, byID(api, n.ID), func(ctx context.Context) (facts.API, error) {
 			return o.sources.controllers.api(ctx, n.ID)
+		}))
+	}
+	return reads
+}
+
+// namedReads ask each broker whom it takes for the controller.
+func (o *Observer) namedReads(r *round) []read {
+	named := func(s *facts.Snapshot) *map[int32]facts.Fact[[]int32] { return &s.Named }
+	var reads []read
+	for _, n := range o.m.Inventory().Brokers {
+		name := fmt.Sprintf("controller as broker %d names it", n.ID)
+		reads = append(reads, question(o, name, byID(named, n.ID), func(ctx context.Context) ([]int32, error) {
+			address, err := o.brokerAddress(ctx, r, n)
+			if err != nil {
+				return nil, err
+			}
+			return o.sources.brokers.named(ctx, address)
 		}))
 	}
 	return reads

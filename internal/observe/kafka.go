@@ -40,18 +40,34 @@ func openBrokers(b *kafkaread.Brokers) brokersSource {
 			return names, err
 		},
 		api: func(ctx context.Context, _ int32, address string) (facts.API, error) {
-			host, text, err := net.SplitHostPort(address)
-			if err != nil {
-				return facts.API{}, err
-			}
-			port, err := strconv.Atoi(text)
+			host, port, err := split(address)
 			if err != nil {
 				return facts.API{}, err
 			}
 			api, err := b.API(ctx, host, port)
 			return apiFact(api), err
 		},
+		named: func(ctx context.Context, address string) ([]int32, error) {
+			host, port, err := split(address)
+			if err != nil {
+				return nil, err
+			}
+			return b.Named(ctx, host, port, namedTimes)
+		},
 	}
+}
+
+// namedTimes is how often a broker is asked whom it takes for the controller:
+// three brokers led by KRaft give ten equal answers once in 20,000 tries.
+const namedTimes = 10
+
+func split(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(text)
+	return host, port, err
 }
 
 func openControllers(c *kafkaread.Controllers) controllersSource {

@@ -47,6 +47,7 @@ type Want struct {
 	Quorum     bool    // DescribeQuorum and ApiVersions of each controller
 	Log        bool    // the metadata log; implies Quorum
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
+	Named      bool    // whom each broker takes for the controller
 	Lines      []int32 // nodes whose logs are followed from their mark on
 	// Machines are the nodes whose machine is looked at again (running command,
 	// files); the others keep what an earlier round saw, with its time. Nil: all.

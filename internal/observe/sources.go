@@ -37,6 +37,7 @@ type brokersSource struct {
 	minISR      func(context.Context) (map[string]int, error)
 	reassigning func(context.Context) ([]string, error)
 	api         func(ctx context.Context, id int32, address string) (facts.API, error)
+	named       func(ctx context.Context, address string) ([]int32, error)
 }
 
 type controllersSource struct {

@@ -10,6 +10,7 @@ import (
 // runCanary keeps our own client running while its topic exists and the
 // migration is not finished.
 func (m *Machine) runCanary(ctx context.Context) {
+	m.deps.Canary.Quiet(m.state.Run != nil && m.state.Run.Plan.Revert)
 	want := m.state.CanaryTopic && !m.state.Finished && !m.cfg.Canary.Off && !m.removing()
 	switch {
 	case want && !m.canaryOn:

@@ -10,6 +10,7 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/gates"
 	"migrator/internal/phases"
+	"migrator/internal/status"
 )
 
 // Verb is an operator command.
@@ -21,6 +22,7 @@ const (
 	Resume  Verb = "resume"
 	Retry   Verb = "retry"
 	Drill   Verb = "drill"
+	Revert  Verb = "revert"
 )
 
 // Command is what a person or a rehearsal asks for.
@@ -31,7 +33,8 @@ type Command struct {
 	Confirm string // the migration's name, typed
 	Accept  string // availability gate accepted with Reason
 	Reason  string
-	Kind    string // drill: clean | crash
+	Kind    string        // drill: clean | crash
+	To      cluster.Phase // revert: load | initial
 }
 
 // Refusal is a command that was not carried out, for a reason an operator can act on.
@@ -39,6 +42,8 @@ type Refusal struct {
 	Code    string // stable, such as "stale-digest"
 	Exit    int    // 3 refused by a gate, 4 waiting for a person
 	Message string
+	// Plan is the one to read, where the refusal is about its digest.
+	Plan *status.Plan
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -81,7 +86,7 @@ func (m *Machine) command(r request) {
 		return
 	}
 	switch r.Verb {
-	case Advance, Drill:
+	case Advance, Drill, Revert:
 		m.wait(r)
 	case Pause:
 		r.reply <- m.pause(r)
@@ -167,6 +172,12 @@ func (m *Machine) early(r request) (error, bool) {
 	if run == nil {
 		return nil, false
 	}
+	if r.Verb == Revert {
+		if r.Digest != "" && r.Digest == run.Plan.Digest {
+			return m.liftHolds(r), true
+		}
+		return nil, false
+	}
 	if r.Verb == Drill {
 		return refuse("plan-runs", 3, "the plan %s runs; its drills come by themselves", run.Plan.Phase), true
 	}
@@ -237,6 +248,9 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 	}
 	if w.Verb == Drill {
 		return m.startDrill(w.request), false
+	}
+	if w.Verb == Revert {
+		return m.startRevert(w.request), false
 	}
 	if m.state.Run != nil {
 		if m.state.Run.Plan.Digest == w.Digest {

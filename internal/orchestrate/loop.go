@@ -105,6 +105,7 @@ func (m *Machine) take(s facts.Snapshot) {
 		m.conflicts = append(m.conflicts, phases.Rerendered(m.state, m.cfg, s)...)
 	}
 	m.snap, m.seen = s, true
+	m.keep(s)
 	m.progress.see(s, now)
 	m.bind()
 	m.judge()

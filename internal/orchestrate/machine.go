@@ -18,6 +18,7 @@ import (
 	"migrator/internal/facts"
 	"migrator/internal/gates"
 	"migrator/internal/journal"
+	"migrator/internal/kraftlog"
 	"migrator/internal/observe"
 	"migrator/internal/phases"
 )
@@ -44,6 +45,7 @@ type Journal interface {
 // Blobs keeps file contents by SHA-256.
 type Blobs interface {
 	Put(data []byte) (string, error)
+	Get(sha string) ([]byte, error)
 }
 
 // Canary is our own client, running while its topic exists.
@@ -51,6 +53,8 @@ type Canary interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	Run() (id string, seen canary.Stats, ok bool)
+	// Quiet stops its metadata writes, not its records, while stores are compared.
+	Quiet(bool)
 }
 
 // Deps are a machine's connections to the world.
@@ -107,7 +111,8 @@ type Machine struct {
 	draining  bool
 	broken    error // the journal cannot be written: nothing more is executed
 	canaryOn  bool
-	conflicts []string // how the configuration no longer fits the running plan
+	kept      map[string]kraftlog.Topic // what the metadata log held last, for a revert
+	conflicts []string                  // how the configuration no longer fits the running plan
 }
 
 // New replays the journal. An entry that cannot be understood is an error.
@@ -139,6 +144,9 @@ func New(cfg config.Migration, deps Deps) (*Machine, error) {
 	m.progress.at = deps.Now() // the time in which no service ran is not time without progress
 	if m.state.Soak != nil {
 		m.clock = phases.Clock{Soak: *m.state.Soak}
+	}
+	if err := m.loadKept(); err != nil {
+		return nil, err
 	}
 	if m.state.Run != nil {
 		m.conflicts = phases.Conflicts(m.state, cfg)

@@ -21,6 +21,7 @@ type noCanary struct{}
 
 func (noCanary) Start(context.Context) error       { return errors.New("switched off") }
 func (noCanary) Stop(context.Context) error        { return nil }
+func (noCanary) Quiet(bool)                        {}
 func (noCanary) Run() (string, canary.Stats, bool) { return "", canary.Stats{}, false }
 
 // process is one run of the machine on a world.

@@ -10,9 +10,9 @@ import (
 
 // view is what the gates may look at now.
 func (m *Machine) view(now time.Time) gates.View {
-	v := gates.View{Snapshot: m.snap, Settings: m.settings(), Phase: m.state.Phase, Expected: m.expected(), Short: m.state.Short,
+	v := gates.View{Snapshot: m.snap, Settings: m.settings(), Phase: m.state.Phase, Expected: m.state.Expected(), Short: m.state.Short,
 		Accepted: m.state.Accepted, DrillsWanted: m.cfg.Drill.Kinds, DrillsPassed: m.state.PassedDrills(),
-		Stopped: m.state.StoppedByUs(), Now: now, Memory: m.memory,
+		Kept: m.kept, Stopped: m.state.Stopped(), Now: now, Memory: m.memory,
 		Soak: gates.Soak{Required: m.cfg.Soak(m.cfg.Drill.Phase), Elapsed: m.clock.Elapsed, Running: m.state.Soak != nil,
 			HasLeader: m.clock.HasLeader, Leader: m.clock.Leader, LeaderEpoch: m.clock.LeaderEpoch, Incarnations: m.clock.Incarnations}}
 	if m.state.Soak == nil || m.state.Soak.Phase != m.cfg.Drill.Phase {
@@ -33,10 +33,6 @@ func (m *Machine) view(now time.Time) gates.View {
 	}
 	return v
 }
-
-// expected is what each file must hold: what we last wrote or approved; for
-// the nodes of the running plan's unfinished steps, what the plan was made from.
-func (m *Machine) expected() map[int32]string { return m.state.Files }
 
 func (m *Machine) settings() gates.Settings {
 	g := m.cfg.Gates

@@ -8,6 +8,7 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
+	"migrator/internal/gates"
 	"migrator/internal/observe"
 	"migrator/internal/phases"
 	"migrator/internal/plan"
@@ -125,7 +126,8 @@ func (m *Machine) want() observe.Want {
 	if step, ok := m.state.OpenStep(); ok {
 		w.Lines = slices.Clone(step.Batch)
 		w.Machines = slices.Clone(step.Batch)
-		w.TopicsSoon = slices.Contains(step.Done, "parity")
+		w.TopicsSoon = slices.Contains(step.Done, gates.Parity) || slices.Contains(step.Done, gates.StoresAgree)
+		w.Named = slices.Contains(step.Done, gates.Follows)
 	}
 	for _, c := range m.cfg.Inventory().Controllers {
 		if !slices.Contains(w.Lines, c.ID) {
@@ -138,11 +140,14 @@ func (m *Machine) want() observe.Want {
 // needsTopics: the full scan of ZooKeeper runs only where parity is asked for.
 func (m *Machine) needsTopics() bool {
 	p := m.state.Phase
+	if m.state.Run != nil && m.state.Run.Plan.Revert {
+		return false // the open step asks for it by itself
+	}
 	if m.state.Run != nil {
 		switch m.state.Run.Plan.Phase {
 		case cluster.Load:
 			step, ok := m.state.OpenStep()
-			return ok && slices.Contains(step.Done, "parity")
+			return ok && slices.Contains(step.Done, gates.Parity)
 		case cluster.DualWrite:
 			return true
 		default:

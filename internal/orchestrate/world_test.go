@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,6 +204,16 @@ func (w *world) Put(data []byte) (string, error) {
 	defer w.mu.Unlock()
 	w.blobs[sha(data)] = slices.Clone(data)
 	return sha(data), nil
+}
+
+func (w *world) Get(sha string) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	data, ok := w.blobs[sha]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return slices.Clone(data), nil
 }
 
 // life is the world as one run of the service reaches it: nothing once it was killed.

@@ -92,10 +92,7 @@ func (s *State) applyToRun(e Event) error {
 	case KindStepDone:
 		return with(e.Body.StepDone, func(d StepDone) error { return s.stepDone(d, e) })
 	case KindPlanDone:
-		if !s.Run.Plan.AdHoc {
-			s.Completed[s.Run.Plan.Phase] = e.Time
-		}
-		s.Run = nil
+		s.planDone(e)
 		return nil
 	case KindPlanVoid:
 		s.Run = nil
@@ -105,10 +102,31 @@ func (s *State) applyToRun(e Event) error {
 	}
 }
 
+// planDone completes the plan's phase. A revert undoes what lies beyond where
+// it ends; one to initial begins a new attempt.
+func (s *State) planDone(e Event) {
+	p := s.Run.Plan
+	s.Run = nil
+	switch {
+	case p.Revert && p.Phase == cluster.Initial:
+		s.newAttempt()
+	case p.Revert:
+		for ph := range s.Completed {
+			if ph.Index() > p.Phase.Index() {
+				delete(s.Completed, ph)
+			}
+		}
+		s.Completed[p.Phase] = e.Time
+		s.Soak, s.Drills, s.Reached = nil, nil, p.Phase
+	case !p.AdHoc:
+		s.Completed[p.Phase] = e.Time
+	}
+}
+
 // newAttempt: soak, drills, approvals and acceptances count within one attempt.
 func (s *State) newAttempt() {
 	s.Attempt++
-	s.Soak, s.Drills, s.Accepted, s.Finished, s.Adopt = nil, nil, nil, false, false
+	s.Soak, s.Drills, s.Accepted, s.Finished, s.Adopt, s.Reached = nil, nil, nil, false, false, ""
 	s.Completed, s.Canary = map[cluster.Phase]time.Time{}, map[string]Canary{}
 }
 
@@ -116,6 +134,9 @@ func (s *State) approve(a Approved, e Event) {
 	s.Run = &Run{Plan: a.Plan, Approved: e.Time, Actor: e.Actor, NotPreferred: a.NotPreferred,
 		Done: map[string]time.Time{}, OpenedAtOf: map[string]time.Time{}, Actions: map[string]ActionState{}}
 	s.Blocked, s.Paused = nil, false
+	if !a.Plan.Revert && a.Plan.Phase.Index() > s.Reached.Index() {
+		s.Reached = a.Plan.Phase
+	}
 	s.Short = a.Short
 	if s.Short == nil {
 		s.Short = map[string]int{}
@@ -170,7 +191,10 @@ func (s *State) end(o Outcome, e Event) error {
 	s.Run.LastEffect = e.Time
 	for _, act := range step.Actions {
 		if act.ID == o.Action && o.OK {
-			s.effect(act, e.Time)
+			s.effect(step, act, e.Time)
+			if act.Kind == plan.SaveImage {
+				s.Image = o.Blob
+			}
 		}
 	}
 	return nil
@@ -181,16 +205,42 @@ func hasAction(step plan.Step, id string) bool {
 }
 
 // effect records what a successful action changed in the world.
-func (s *State) effect(a plan.Action, at time.Time) {
+func (s *State) effect(step plan.Step, a plan.Action, at time.Time) {
 	switch {
 	case a.Kind == plan.Write && a.Node != nil:
-		s.Files[*a.Node] = a.After
+		s.wrote(step, a)
 	case a.Kind == plan.Start && a.Node != nil:
 		s.Restarts[*a.Node] = at
+		delete(s.Down, *a.Node)
+	case a.Kind == plan.Stop && a.Node != nil && step.Kind == plan.StopControllers:
+		s.Down[*a.Node] = true
 	case a.Kind == plan.CreateTopic:
 		s.CanaryTopic = true
 	case a.Kind == plan.DeleteTopic:
 		s.CanaryTopic = false
+	}
+}
+
+// wrote remembers a file's content, and what the way back will need of it.
+func (s *State) wrote(step plan.Step, a plan.Action) {
+	id := *a.Node
+	s.Files[id] = a.After
+	s.Wrote[id] = true
+	if step.Mode == cluster.ZKMigrating && !s.Run.Plan.Revert {
+		if _, ok := s.Originals[id]; !ok {
+			s.Originals[id] = a.Before
+		}
+		s.Migrating[id] = a.After
+	}
+	if step.Mode == cluster.KRaft && !s.Run.Plan.Revert {
+		if _, ok := s.Migrating[id]; !ok {
+			s.Migrating[id] = a.Before
+		}
+	}
+	if step.Mode == cluster.ZK {
+		delete(s.Originals, id)
+		delete(s.Migrating, id)
+		delete(s.Wrote, id)
 	}
 }
 

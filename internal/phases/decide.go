@@ -244,11 +244,16 @@ func move(s State, in Situation) (Decision, bool) {
 	if l.Phase == s.Phase {
 		return Decision{}, false
 	}
+	if s.Run != nil && s.Run.Plan.Revert {
+		return moveBack(s, l)
+	}
 	limit := s.Phase.Index()
 	if s.Run != nil {
 		limit = max(limit, s.Run.Plan.Phase.Index())
 	} else if completed(s, s.Phase) {
-		limit++
+		limit = max(limit+1, s.Reached.Index())
+	} else {
+		limit = max(limit, s.Reached.Index())
 	}
 	at := l.Phase.Index()
 	switch {
@@ -260,6 +265,21 @@ func move(s State, in Situation) (Decision, bool) {
 		what := fmt.Sprintf("the journal says %s, the facts show %s (%s)", s.Phase, l.Phase, l.Why)
 		return Decision{Verb: Drift, Why: what, Blocked: Blocked{What: what,
 			ToDo: "somebody changed nodes outside this migration: put them back, or take the cluster over as it is with `migrator retry`"}}, true
+	}
+}
+
+// moveBack follows the facts on the way back; they never lie beyond where the
+// revert began.
+func moveBack(s State, l Located) (Decision, bool) {
+	at := l.Phase.Index()
+	switch {
+	case at < s.Phase.Index() && at >= s.Run.Plan.Phase.Index():
+		return Decision{Verb: Advance, To: l.Phase, Why: l.Why}, true
+	case at > s.Phase.Index():
+		what := fmt.Sprintf("a revert runs, and the facts show %s, beyond the recorded %s (%s)", l.Phase, s.Phase, l.Why)
+		return Decision{Verb: Drift, Why: what, Blocked: Blocked{What: what, ToDo: "somebody changed nodes outside this migration: put them back, then `migrator retry`"}}, true
+	default:
+		return Decision{}, false
 	}
 }
 

@@ -15,11 +15,18 @@ import (
 // wanted file. The shown order is the expected one: the node that holds the
 // rule's role now comes last; the digest does not depend on it.
 func (b *builder) roll(role cluster.Role, mode cluster.Mode, rule plan.Rule, before []string, undo string) error {
+	return b.rollWith(role, mode, rule, before, undo, b.render)
+}
+
+// filer answers a node's file before and after, by hash, and the redacted diff.
+type filer func(n config.Node, mode cluster.Mode) (before, after string, diff plan.Diff, err error)
+
+func (b *builder) rollWith(role cluster.Role, mode cluster.Mode, rule plan.Rule, before []string, undo string, file filer) error {
 	var steps []plan.Step
 	for _, batch := range b.batches(role) {
-		step := plan.Step{Kind: plan.Roll, Mode: mode, Rule: rule, Before: before, Undo: undo, Done: rollDone(role)}
+		step := plan.Step{Kind: plan.Roll, Mode: mode, Rule: rule, Before: before, Undo: undo, Done: rollDone(role, mode)}
 		for _, n := range batch {
-			actions, diff, pending, err := b.restart(n, mode)
+			actions, diff, pending, err := b.restart(n, mode, file)
 			if err != nil {
 				return err
 			}
@@ -45,11 +52,25 @@ func (b *builder) roll(role cluster.Role, mode cluster.Mode, rule plan.Rule, bef
 		steps = append(steps, step)
 	}
 	holder, _ := roleHolder(rule, b.in.Snapshot, b.in.Migration.Inventory())
-	slices.SortStableFunc(steps, func(x, y plan.Step) int { return cmp.Compare(holds(x, holder), holds(y, holder)) })
+	slices.SortStableFunc(steps, func(x, y plan.Step) int {
+		// A broker that is down already comes first: with it down no other may go.
+		return cmp.Or(cmp.Compare(b.down(y), b.down(x)), cmp.Compare(holds(x, holder), holds(y, holder)))
+	})
 	for _, s := range steps {
 		b.add(s)
 	}
 	return nil
+}
+
+// down counts nodes of a step that surely do not run.
+func (b *builder) down(s plan.Step) int {
+	n := 0
+	for _, id := range s.Batch {
+		if running, known := b.in.Snapshot.Running[id].Get(); known && !running {
+			n++
+		}
+	}
+	return n
 }
 
 func holds(s plan.Step, holder *int32) int {
@@ -59,8 +80,11 @@ func holds(s plan.Step, holder *int32) int {
 	return 0
 }
 
-func rollDone(role cluster.Role) []string {
-	done := []string{gates.Running, gates.Restarted, gates.ModeReached, gates.CaughtUp, gates.NoFatal}
+func rollDone(role cluster.Role, mode cluster.Mode) []string {
+	done := []string{gates.Running, gates.Restarted, gates.ModeReached, gates.NoFatal}
+	if mode != cluster.ZK {
+		done = append(done, gates.CaughtUp)
+	}
 	if role == cluster.Broker {
 		return append(done, gates.ISRAsBefore, gates.Elections)
 	}
@@ -68,8 +92,8 @@ func rollDone(role cluster.Role) []string {
 }
 
 // restart renders one node; pending is false when it runs with the wanted file already.
-func (b *builder) restart(n config.Node, mode cluster.Mode) ([]plan.Action, plan.Diff, bool, error) {
-	before, after, diff, err := b.render(n, mode)
+func (b *builder) restart(n config.Node, mode cluster.Mode, file filer) ([]plan.Action, plan.Diff, bool, error) {
+	before, after, diff, err := file(n, mode)
 	if err != nil {
 		return nil, plan.Diff{}, false, err
 	}

@@ -23,6 +23,9 @@ type State struct {
 	Completed map[cluster.Phase]time.Time // plans done in this attempt
 	Blocked   *BlockedState
 	Paused    bool
+	// Reached is the phase of the furthest plan approved in this attempt: what a
+	// voided plan already did is no drift.
+	Reached cluster.Phase
 	PausedAt  time.Time
 	Files     map[int32]string // SHA-256 each node's file must have
 	Short     map[string]int
@@ -34,9 +37,19 @@ type State struct {
 	Adopt bool
 	// CanaryTopic: created by us in this attempt and not deleted since.
 	CanaryTopic bool
-	Canary      map[string]Canary   // by run
-	Restarts    map[int32]time.Time // last start we made
-	Took        map[plan.StepKind][]time.Duration
+	Canary      map[string]Canary // by run
+	// Originals is each broker's file before we first wrote it; Migrating the
+	// migration-mode file we wrote. Both by SHA-256, for the way back.
+	Originals map[int32]string
+	// Wrote are nodes whose file is ours now.
+	Wrote     map[int32]bool
+	Migrating map[int32]string
+	// Down are controllers that a revert stopped for good.
+	Down map[int32]bool
+	// Image is the blob with what the metadata log held as the controllers stopped.
+	Image    string
+	Restarts map[int32]time.Time // last start we made
+	Took     map[plan.StepKind][]time.Duration
 }
 
 // Run is the plan under way.
@@ -77,7 +90,7 @@ type BlockedState struct {
 // New is the state before the first entry.
 func New() State {
 	return State{Attempt: 1, Completed: map[cluster.Phase]time.Time{}, Files: map[int32]string{}, Short: map[string]int{},
-		Canary: map[string]Canary{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
+		Canary: map[string]Canary{}, Originals: map[int32]string{}, Wrote: map[int32]bool{}, Migrating: map[int32]string{}, Down: map[int32]bool{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
 }
 
 // Clone copies the state so that Apply never changes its argument.
@@ -89,6 +102,10 @@ func (s State) clone() State {
 	s.Drills = slices.Clone(s.Drills)
 	s.Restarts = maps.Clone(s.Restarts)
 	s.Canary = maps.Clone(s.Canary)
+	s.Originals = maps.Clone(s.Originals)
+	s.Wrote = maps.Clone(s.Wrote)
+	s.Migrating = maps.Clone(s.Migrating)
+	s.Down = maps.Clone(s.Down)
 	s.Took = maps.Clone(s.Took)
 	if s.Run != nil {
 		r := *s.Run
@@ -98,6 +115,20 @@ func (s State) clone() State {
 		s.Run = &r
 	}
 	return s
+}
+
+// Expected is the SHA-256 each file must have: while a plan runs, of every file
+// it was approved with; at rest, of those we wrote. A broker that no plan
+// touched yet belongs to its operator, who may edit it between plans.
+func (s State) Expected() map[int32]string {
+	if s.Run != nil {
+		return s.Files
+	}
+	out := map[int32]string{}
+	for id := range s.Wrote {
+		out[id] = s.Files[id]
+	}
+	return out
 }
 
 // OpenStep returns the open step.
@@ -120,11 +151,24 @@ func (s State) PassedDrills() []string {
 	return kinds
 }
 
+// Stopped are all nodes that the approved plan holds down now: those of the
+// open batch, and controllers that a revert stopped for good.
+func (s State) Stopped() []int32 {
+	down := maps.Clone(s.Down)
+	if down == nil {
+		down = map[int32]bool{}
+	}
+	for _, id := range s.StoppedByUs() {
+		down[id] = true
+	}
+	return slices.Sorted(maps.Keys(down))
+}
+
 // StoppedByUs are nodes of the open step that a stop of ours took down and
 // that no later start brought back: they must come back whatever happens.
 func (s State) StoppedByUs() []int32 {
 	step, ok := s.OpenStep()
-	if !ok {
+	if !ok || step.Kind == plan.StopControllers {
 		return nil
 	}
 	down := map[int32]bool{}

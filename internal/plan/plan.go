@@ -29,17 +29,23 @@ const (
 type StepKind string
 
 const (
-	Adopt        StepKind = "adopt"         // take over a cluster found past initial; no effect
-	CanaryTopic  StepKind = "canary-topic"  // create the canary's topic
-	Backup       StepKind = "backup"        // save znodes
-	Provision    StepKind = "provision"     // write, format and start all controllers
-	Roll         StepKind = "roll"          // stop, write, start one batch
-	Copy         StepKind = "copy"          // wait for Kafka's copy
-	Elect        StepKind = "elect"         // preferred leaders again
-	SoakBegin    StepKind = "soak-begin"    // soak gates must hold
-	DrillStep    StepKind = "drill"         // one failover drill
-	SoakEnd      StepKind = "soak-end"      // the required healthy time
-	CanaryRemove StepKind = "canary-remove" // delete the canary's topic
+	Adopt           StepKind = "adopt"            // take over a cluster found past initial; no effect
+	CanaryTopic     StepKind = "canary-topic"     // create the canary's topic
+	Backup          StepKind = "backup"           // save znodes
+	Provision       StepKind = "provision"        // write, format and start all controllers
+	Roll            StepKind = "roll"             // stop, write, start one batch
+	Copy            StepKind = "copy"             // wait for Kafka's copy
+	Elect           StepKind = "elect"            // preferred leaders again
+	SoakBegin       StepKind = "soak-begin"       // soak gates must hold
+	DrillStep       StepKind = "drill"            // one failover drill
+	SoakEnd         StepKind = "soak-end"         // the required healthy time
+	CanaryRemove    StepKind = "canary-remove"    // delete the canary's topic
+	FlagBack        StepKind = "flag-back"        // a controller without the flag gets it back
+	Drain           StepKind = "drain"            // both stores agree, dual write has caught up
+	StopControllers StepKind = "stop-controllers" // for good: stopped, archived, kept from starting
+	Compare         StepKind = "compare"          // with all controllers down
+	Znodes          StepKind = "znodes"           // epoch, /controller and /migration in one multi
+	Follow          StepKind = "follow"           // every broker knows the new ZooKeeper controller
 )
 
 // ActionKind is one effect.
@@ -53,6 +59,10 @@ const (
 	CreateTopic    ActionKind = "create-topic"
 	DeleteTopic    ActionKind = "delete-topic"
 	VerifyCanary   ActionKind = "verify-canary" // end our client and read every acknowledged record back
+	SaveImage      ActionKind = "save-image"    // keep what the metadata log holds, for the comparison without controllers
+	Archive        ActionKind = "archive"       // move a controller's folder aside
+	Disable        ActionKind = "disable"       // keep a controller from starting again
+	RevertZnodes   ActionKind = "revert-znodes" // check or raise /controller_epoch, delete /controller and /migration
 	SaveZnodes     ActionKind = "save-znodes"
 	ElectPreferred ActionKind = "elect-preferred"
 	RunDrill       ActionKind = "drill"
@@ -125,6 +135,8 @@ type Plan struct {
 	Phase     cluster.Phase `json:"phase"`
 	Steps     []Step        `json:"steps"`
 	Limits    Limits        `json:"limits"`
+	// Revert plans go back; Phase is where they end.
+	Revert bool `json:"revert,omitempty"`
 	// AdHoc plans (a drill on demand) do not complete their phase.
 	AdHoc  bool   `json:"ad_hoc,omitempty"`
 	Digest string `json:"digest"`
@@ -166,7 +178,8 @@ func (p Plan) Seal() (Plan, error) {
 		Phase     cluster.Phase
 		Steps     []digestStep
 		Limits    Limits
-	}{Format, p.Name, p.ClusterID, p.Phase, steps, p.Limits})
+		Revert    bool `json:",omitempty"`
+	}{Format, p.Name, p.ClusterID, p.Phase, steps, p.Limits, p.Revert})
 	if err != nil {
 		return Plan{}, fmt.Errorf("digest of plan %s: %w", p.Phase, err)
 	}

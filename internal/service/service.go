@@ -71,7 +71,7 @@ func (s *Service) open(m config.Migration, o Options) (*running, error) {
 	if r.executor, err = execute.New(m, s.store.Blobs()); err != nil {
 		return nil, fmt.Errorf("migration %s: %w", m.Name, err)
 	}
-	r.executor.Client = r.canary
+	r.executor.Client, r.executor.ZNodes = r.canary, r.driver.session
 	r.observer, err = observe.New(m, observe.Deps{Canary: r.canary.Stats, Driver: r.driver.Driver, Writable: r.driver.Writable, Log: o.Log})
 	if err != nil {
 		r.executor.Close()

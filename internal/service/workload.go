@@ -67,6 +67,13 @@ func (w *workload) Stop(ctx context.Context) error {
 	return c.Stop(ctx)
 }
 
+// Quiet stops the metadata writes of the running client.
+func (w *workload) Quiet(on bool) {
+	if c := w.newest(); c != nil {
+		c.Quiet(on)
+	}
+}
+
 // Stats is what clients felt; ok is false while nothing has run.
 func (w *workload) Stats() (canary.Stats, bool) {
 	c := w.newest()

@@ -74,6 +74,8 @@ func runStatus(in Input) RunStatus {
 		return Finished
 	case in.Broken != "" || in.State.Blocked != nil:
 		return Blocked
+	case running && in.State.Run.Plan.Revert:
+		return Reverting
 	case running:
 		return Executing
 	case in.State.Paused:
@@ -98,7 +100,7 @@ func words(in Input, rs RunStatus) (headline, next string) {
 			fmt.Sprintf("`migrator advance %s` shows the plan and asks", in.Name)
 	case Paused:
 		return "paused" + pausedFor(in), "`migrator resume " + in.Name + "` goes on"
-	case Executing:
+	case Executing, Reverting:
 		return executing(in)
 	case Observing:
 		return "observing: " + orElse(in.Decision.Why, in.Located.Why), "the first complete snapshot decides what comes next"
@@ -111,6 +113,9 @@ func words(in Input, rs RunStatus) (headline, next string) {
 func executing(in Input) (headline, next string) {
 	p := in.State.Run.Plan
 	headline = "plan " + string(p.Phase) + ": "
+	if p.Revert {
+		headline = "revert to " + string(p.Phase) + ": "
+	}
 	if step, ok := in.State.OpenStep(); ok {
 		headline += step.Sentence + openDetail(in, step)
 	} else {

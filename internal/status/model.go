@@ -150,6 +150,7 @@ type Plan struct {
 	Phase    cluster.Phase `json:"phase"`
 	Digest   string        `json:"digest"`
 	Running  bool          `json:"running"`
+	Revert   bool          `json:"revert"`
 	Approval bool          `json:"needs_approval"`
 	Steps    []StepView    `json:"steps"`
 }

@@ -7,8 +7,10 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
+	"migrator/internal/gates"
 	"migrator/internal/phases"
 	"migrator/internal/plan"
+	"migrator/internal/revert"
 )
 
 func nodeOf(in Input, n cluster.Node) Node {
@@ -148,25 +150,48 @@ func drillOf(in Input) *Drill {
 	return out
 }
 
-// revertOf says what going back would take. Routes are design's letters.
+// revertOf says what going back would take from what the facts show now.
 func revertOf(in Input) Revert {
 	r := Revert{Routes: []string{}}
-	route := map[cluster.Phase]string{cluster.Initial: "a", cluster.Load: "c", cluster.Hybrid: "d", cluster.DualWrite: "e"}[in.State.Phase]
-	switch {
-	case in.State.Phase == "":
+	if in.State.Phase == "" || !in.Seen {
 		r.Why = "the phase is not known yet"
-	case in.State.Phase == cluster.Finalize || in.State.Finished:
-		no := false
-		r.Safe = &no
-		r.Why = "the point of no return is passed: POST_MIGRATION"
-	default:
-		r.Possible, r.Routes = true, []string{route}
-		r.Why = "this version shows the way back but does not carry it out: follow Kafka's manual, row by row"
-		if e := epochsOf(in); e != nil && e.Margin != nil && *e.Margin < 0 {
-			r.Why = fmt.Sprintf("%s; the epoch margin is %d: raise /controller_epoch above the KRaft epoch before /controller is deleted (KAFKA-20488)", r.Why, *e.Margin)
+		return r
+	}
+	var why []string
+	for _, to := range []cluster.Phase{cluster.Load, cluster.Initial} {
+		c := revert.Choose(in.Snapshot, in.Config.Inventory(), to, in.State.Stopped())
+		if c.Refused == "" && len(c.Stages) > 0 {
+			r.Possible = true
+			r.Routes = append(r.Routes, fmt.Sprintf("%s (to %s)", c.Route, to))
+		} else {
+			why = append(why, c.Refused)
 		}
 	}
+	if in.State.Finished || !r.Possible {
+		no := false
+		r.Possible, r.Routes, r.Safe = false, []string{}, &no
+		r.Why = why[len(why)-1]
+		return r
+	}
+	r.Safe, r.Why = safe(in)
 	return r
+}
+
+// safe reads the gate that looks for what would make a revert crash.
+func safe(in Input) (*bool, string) {
+	yes, no := true, false
+	if v, ok := in.Judgement.Verdict(gates.WayBack); ok && v.Result == gates.Fail {
+		return &no, v.Evidence
+	}
+	e := epochsOf(in)
+	switch {
+	case e == nil || e.Margin == nil:
+		return nil, "the epoch margin is not known yet"
+	case *e.Margin < 0:
+		return &yes, fmt.Sprintf("with one more step: the epoch margin is %d, so /controller_epoch is raised before /controller is deleted (KAFKA-20488)", *e.Margin)
+	default:
+		return &yes, fmt.Sprintf("the epoch margin is %d", *e.Margin)
+	}
 }
 
 func epochsOf(in Input) *Epochs {
@@ -210,7 +235,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func planOf(in Input) (*Plan, *StepView) {
 	if run := in.State.Run; run != nil {
-		p := &Plan{Phase: run.Plan.Phase, Digest: run.Plan.Digest, Running: true, Steps: []StepView{}}
+		p := &Plan{Phase: run.Plan.Phase, Digest: run.Plan.Digest, Running: true, Revert: run.Plan.Revert, Steps: []StepView{}}
 		var open *StepView
 		for _, st := range run.Plan.Steps {
 			v := stepView(in.State, st)
@@ -229,7 +254,7 @@ func planOf(in Input) (*Plan, *StepView) {
 
 // Planned shows a plan that does not run.
 func Planned(p plan.Plan, approval bool) *Plan {
-	out := &Plan{Phase: p.Phase, Digest: p.Digest, Approval: approval, Steps: []StepView{}}
+	out := &Plan{Phase: p.Phase, Digest: p.Digest, Approval: approval, Revert: p.Revert, Steps: []StepView{}}
 	for _, st := range p.Steps {
 		out.Steps = append(out.Steps, StepView{Step: st, State: "planned", Actions: []Action{}})
 	}

@@ -1,0 +1,170 @@
+package phases
+
+import (
+	"fmt"
+
+	"migrator/internal/cluster"
+	"migrator/internal/config"
+	"migrator/internal/configgen"
+	"migrator/internal/gates"
+	"migrator/internal/plan"
+	"migrator/internal/revert"
+)
+
+// RevertInputs are what a plan back is made from, beside the usual.
+type RevertInputs struct {
+	Inputs
+	State State
+	// Content answers a kept file by its SHA-256.
+	Content func(sha string) ([]byte, error)
+}
+
+// BuildRevert makes the plan of a way back. The route comes from the facts; the
+// original files come back byte for byte from what was kept.
+func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
+	inv := in.Migration.Inventory()
+	choice := revert.Choose(in.Snapshot, inv, in.Phase, in.State.Stopped())
+	if choice.Refused != "" {
+		return Built{}, choice, fmt.Errorf("revert to %s: %s", in.Phase, choice.Refused)
+	}
+	b := builder{in: in.Inputs, contents: map[string][]byte{}}
+	back := backBuilder{builder: &b, in: in, route: choice.Route}
+	for _, stage := range choice.Stages {
+		if err := back.stage(stage); err != nil {
+			return Built{}, choice, fmt.Errorf("revert to %s by route %s: %w", in.Phase, choice.Route, err)
+		}
+	}
+	g := in.Migration.Gates
+	p := plan.Plan{Name: in.Migration.Name, ClusterID: in.ClusterID, Phase: in.Phase, Revert: true, Steps: b.steps,
+		Limits: plan.Limits{GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, StepTimeout: g.StepTimeout, MaxFactAge: g.MaxFactAge}}
+	sealed, err := p.Seal()
+	return Built{Plan: sealed, Contents: b.contents}, choice, err
+}
+
+type backBuilder struct {
+	*builder
+	in    RevertInputs
+	route revert.Route
+}
+
+func (b *backBuilder) stage(s revert.Stage) error {
+	switch s {
+	case revert.FlagBack:
+		return b.flagBack()
+	case revert.RollMigrating:
+		before := []string{gates.NoOtherDown, gates.QuorumHeadroom, gates.ISRWithout, gates.ISRFull, gates.NoReassign, gates.BatchFile, gates.FlagOn, gates.StateMigration, gates.HolderKRaft, gates.DualWrite}
+		return b.rollWith(cluster.Broker, cluster.ZKMigrating, plan.NoRule, before, "forward again: the plan hybrid", b.saved)
+	case revert.Drain:
+		b.add(plan.Step{ID: "drain", Kind: plan.Drain, Sentence: "wait until both stores agree and dual write has caught up with the last change that matters",
+			Done: []string{gates.QuorumFormed, gates.StateMigration, gates.Parity, gates.Drained, gates.DualWrite}, Undo: "nothing to undo"})
+	case revert.StopControllers:
+		b.stopControllers()
+	case revert.Compare:
+		b.add(plan.Step{ID: "compare", Kind: plan.Compare, Sentence: "compare what the metadata log held with ZooKeeper, all controllers down",
+			Done: []string{gates.ControllersDown, gates.StoresAgree}, Undo: "start the controllers, wait for dual write, and repeat"})
+	case revert.Znodes:
+		b.znodes()
+	case revert.Follow:
+		b.add(plan.Step{ID: "follow", Kind: plan.Follow, Sentence: "wait until a broker holds /controller and every broker follows it; the controllerless window ends here",
+			Done: []string{gates.HolderBroker, gates.Follows, gates.NoOffline}, Undo: "nothing to undo: a broker is the controller"})
+	case revert.RollZK:
+		before := []string{gates.ControllersDown, gates.HolderBroker, gates.NoMigration, gates.NoOtherDown, gates.ISRWithout, gates.ISRFull, gates.NoReassign, gates.BatchFile}
+		return b.rollWith(cluster.Broker, cluster.ZK, plan.ZooKeeperCtlLast, before, "forward again: the plan load", b.saved)
+	default:
+		return fmt.Errorf("no such stage %q", s)
+	}
+	return nil
+}
+
+// stopControllers stops all, the active one last by waiting for the others
+// first, keeps what the log held, and sees to it that none starts again.
+func (b *backBuilder) stopControllers() {
+	step := plan.Step{ID: "stop-controllers", Kind: plan.StopControllers, Undo: "start the controllers again: their folders are kept aside",
+		Done: []string{gates.ControllersDown}}
+	step.Sentence = fmt.Sprintf("stop controllers %s for good, the active one last; move their folders aside", join(cluster.IDs(b.in.Migration.Inventory().Controllers)))
+	if b.route != revert.A && b.route != revert.B {
+		step.Actions = append(step.Actions, plan.Action{ID: "save-image", Kind: plan.SaveImage, Stage: 0})
+	}
+	leader, known := b.in.Snapshot.Leader(b.in.Migration.Inventory().Controllers).Get()
+	for _, n := range b.in.Migration.Nodes {
+		if n.Role != cluster.Controller {
+			continue
+		}
+		stage := 1
+		if known && leader.ID == n.ID {
+			stage = 2
+		}
+		step.Batch = append(step.Batch, n.ID)
+		step.Actions = append(step.Actions, plan.Action{ID: fmt.Sprintf("stop-%d", n.ID), Kind: plan.Stop, Stage: stage, Node: &n.ID, Argv: n.Commands.Stop})
+		if len(n.Commands.Disable) > 0 {
+			step.Actions = append(step.Actions, plan.Action{ID: fmt.Sprintf("disable-%d", n.ID), Kind: plan.Disable, Stage: 3, Node: &n.ID, Argv: n.Commands.Disable})
+		}
+		for i, dir := range n.LogDirs {
+			step.Actions = append(step.Actions, plan.Action{ID: fmt.Sprintf("archive-%d-%d", n.ID, i), Kind: plan.Archive, Stage: 3, Node: &n.ID, Path: dir,
+				Argv: []string{"mv", "-T", "--", dir, fmt.Sprintf("%s.migrator-reverted-%d", dir, b.in.State.Attempt)}})
+		}
+	}
+	b.add(step)
+}
+
+func (b *backBuilder) znodes() {
+	b.add(plan.Step{ID: "znodes", Kind: plan.Znodes, Sentence: "in one transaction: /controller_epoch checked, or raised where an election would be refused; /controller (if a KRaft id holds it) and /migration deleted, their contents saved first",
+		Before: []string{gates.ControllersDown}, Actions: []plan.Action{{ID: "revert-znodes", Kind: plan.RevertZnodes}},
+		Done: []string{gates.NoMigration, gates.HolderBroker}, Undo: "none: from here the way leads back to ZooKeeper"})
+}
+
+// flagBack gives each controller without the flag its old file, never touching the leader.
+func (b *backBuilder) flagBack() error {
+	leader, ok := b.in.Snapshot.Leader(b.in.Migration.Inventory().Controllers).Get()
+	if !ok {
+		return fmt.Errorf("who leads is unknown: the leader must not be touched")
+	}
+	for _, n := range b.in.Migration.Nodes {
+		mode, known := b.in.Snapshot.Mode(n.Node).Get()
+		if n.Role != cluster.Controller || known && mode == cluster.KRaftMigrating {
+			continue
+		}
+		if !known {
+			return fmt.Errorf("whether controller %d runs with the flag is unknown", n.ID)
+		}
+		if n.ID == leader.ID {
+			return fmt.Errorf("the leader %d itself runs without the flag while the state is MIGRATION: touch nothing and look at its log", n.ID)
+		}
+		before, after, diff, err := b.render(n, cluster.KRaftMigrating)
+		if err != nil {
+			return err
+		}
+		b.add(plan.Step{ID: fmt.Sprintf("flag-back-%d", n.ID), Kind: plan.FlagBack, Mode: cluster.KRaftMigrating, Batch: []int32{n.ID},
+			Sentence: fmt.Sprintf("give controller %d the migration flag back: stop, write, start", n.ID),
+			Actions: []plan.Action{{ID: fmt.Sprintf("stop-%d", n.ID), Kind: plan.Stop, Stage: 0, Node: &n.ID, Argv: n.Commands.Stop},
+				{ID: fmt.Sprintf("write-%d", n.ID), Kind: plan.Write, Stage: 1, Node: &n.ID, Path: n.Properties, Before: before, After: after},
+				{ID: fmt.Sprintf("start-%d", n.ID), Kind: plan.Start, Stage: 2, Node: &n.ID, Argv: n.Commands.Start}},
+			Before: []string{gates.QuorumFormed, gates.QuorumHeadroom, gates.StateMigration},
+			Done:   rollDone(cluster.Controller, cluster.KRaftMigrating), Undo: "the plan finalize", Diffs: []plan.Diff{diff}})
+	}
+	return nil
+}
+
+// saved answers the kept file of a mode: the original, or the migration-mode
+// file we wrote. Without a kept one (an adopted cluster) it is rendered.
+func (b *backBuilder) saved(n config.Node, mode cluster.Mode) (before, after string, diff plan.Diff, err error) {
+	kept := b.in.State.Migrating[n.ID]
+	if mode == cluster.ZK {
+		kept = b.in.State.Originals[n.ID]
+	}
+	if kept == "" {
+		return b.render(n, mode)
+	}
+	f := b.in.Snapshot.Files[n.ID]
+	file, ok := f.Get()
+	if !ok || !file.Exists {
+		return "", "", plan.Diff{}, fmt.Errorf("%s of node %d cannot be read: %s", n.Properties, n.ID, f.Cause())
+	}
+	data, err := b.in.Content(kept)
+	if err != nil {
+		return "", "", plan.Diff{}, fmt.Errorf("the kept file of node %d: %w", n.ID, err)
+	}
+	b.contents[file.SHA256], b.contents[kept] = file.Content, data
+	return file.SHA256, kept, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, file.Content, data),
+		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: "kept when the plan forward was approved"}}}, nil
+}

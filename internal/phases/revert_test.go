@@ -1,0 +1,113 @@
+package phases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"migrator/internal/cluster"
+	"migrator/internal/facts"
+	"migrator/internal/plan"
+)
+
+// back builds the plan of a way back for a journal and a snapshot.
+func back(t *testing.T, s State, snap facts.Snapshot, to cluster.Phase) Built {
+	t.Helper()
+	b, _, err := BuildRevert(RevertInputs{Inputs: inputs(to, snap), State: s,
+		Content: func(sha string) ([]byte, error) { return []byte("kept " + sha), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// migrated is the journal of a cluster whose brokers we wrote for migration mode.
+func migrated(t *testing.T) *story {
+	p := built(t, cluster.Load, provisioned()).Plan
+	b := begin(t).at(cluster.Initial).approved(p)
+	for _, id := range []int32{1, 3, 2} {
+		step := fmt.Sprintf("roll-broker-%d", id)
+		b.opened(step).done(fmt.Sprintf("stop-%d", id), fmt.Sprintf("write-%d", id), fmt.Sprintf("start-%d", id)).closed(step)
+	}
+	return b.at(cluster.Load).closed("copy").opened("elect").done("elect-preferred").closed("elect").planDone()
+}
+
+func revertPlans(t *testing.T) []plan.Plan {
+	s := migrated(t).s
+	flagless := dualWriting()
+	flagless.API[3003] = known(facts.API{DescribeQuorum: true})
+	return []plan.Plan{back(t, New(), provisioned(), cluster.Initial).Plan, back(t, s, loaded(), cluster.Initial).Plan,
+		back(t, s, dualWriting(), cluster.Load).Plan, back(t, s, flagless, cluster.Load).Plan}
+}
+
+func TestTheWayBackGivesTheOriginalFilesBackByteForByte(t *testing.T) {
+	s := migrated(t).s
+	p := back(t, s, loaded(), cluster.Initial).Plan
+	var kinds []plan.StepKind
+	for _, st := range p.Steps {
+		kinds = append(kinds, st.Kind)
+		for _, a := range st.Actions {
+			if st.Kind == plan.Roll && a.Kind == plan.Write && a.After != hash(brokerFile(*a.Node)) {
+				t.Errorf("broker %d gets %s, its original was %s", *a.Node, a.After, hash(brokerFile(*a.Node)))
+			}
+		}
+	}
+	want := []plan.StepKind{plan.Drain, plan.StopControllers, plan.Compare, plan.Znodes, plan.Follow, plan.Roll, plan.Roll, plan.Roll}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("steps %v, want %v", kinds, want)
+	}
+}
+
+func TestTheActiveControllerIsStoppedLast(t *testing.T) {
+	p := back(t, migrated(t).s, loaded(), cluster.Initial).Plan
+	step, _ := p.Step("stop-controllers")
+	for _, a := range step.Actions {
+		if a.Kind != plan.Stop {
+			continue
+		}
+		if last := *a.Node == 3002; last != (a.Stage == 2) {
+			t.Errorf("controller %d is stopped in stage %d", *a.Node, a.Stage)
+		}
+	}
+}
+
+func TestToLoadBrokersGetTheirMigrationModeFileBack(t *testing.T) {
+	s := migrated(t).s
+	p := back(t, s, dualWriting(), cluster.Load).Plan
+	for _, st := range p.Steps {
+		for _, a := range st.Actions {
+			if a.Kind == plan.Write && a.After != s.Migrating[*a.Node] {
+				t.Errorf("broker %d gets %s, want the migration-mode file %s", *a.Node, a.After, s.Migrating[*a.Node])
+			}
+		}
+	}
+	if len(p.Steps) != 3 {
+		t.Errorf("%d steps, want one roll for each broker", len(p.Steps))
+	}
+}
+
+func TestARevertToInitialBeginsANewAttempt(t *testing.T) {
+	b := migrated(t)
+	p := back(t, b.s, loaded(), cluster.Initial).Plan
+	b.approved(p).opened("stop-controllers").done("save-image", "stop-3001", "stop-3002", "stop-3003")
+	if got := b.s.Stopped(); !slices.Equal(got, controllers()) {
+		t.Errorf("held down %v, want the controllers", got)
+	}
+	if got := b.s.StoppedByUs(); len(got) != 0 {
+		t.Errorf("%v would be started again by itself", got)
+	}
+	b.closed("stop-controllers").at(cluster.Initial).planDone()
+	if b.s.Attempt != 2 || len(b.s.Completed) != 0 || b.s.Soak != nil {
+		t.Errorf("attempt %d, completed %v, soak %v", b.s.Attempt, b.s.Completed, b.s.Soak)
+	}
+}
+
+func TestALeaderWithoutTheFlagIsNeverTouched(t *testing.T) {
+	snap := dualWriting()
+	snap.API[3002] = known(facts.API{DescribeQuorum: true})
+	_, _, err := BuildRevert(RevertInputs{Inputs: inputs(cluster.Load, snap), State: migrated(t).s})
+	if err == nil || !strings.Contains(err.Error(), "touch nothing") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,128 @@
+package lab_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"migrator/internal/cluster"
+	"migrator/internal/lab"
+	"migrator/internal/status"
+	"migrator/internal/zkread"
+)
+
+// TestRevertFromLoadAndFromDualWrite goes back from the copy (route c), forward
+// again, back from all brokers in KRaft mode (route e), and forward a third
+// time to the end of load. Files come back byte for byte, nothing acknowledged
+// is lost, elections work.
+func TestRevertFromLoadAndFromDualWrite(t *testing.T) {
+	c := startCluster(t, lab.Options{})
+	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "3m"})
+	originals := op.files(c.BrokerIDs())
+
+	op.drive(4*time.Minute, complete(cluster.Load))
+	op.goesBack(cluster.Initial, originals)
+
+	op.drive(6*time.Minute, func(s status.Status) bool {
+		return s.Phase != nil && *s.Phase == cluster.DualWrite && s.RunStatus == status.NeedsApproval
+	})
+	op.goesBack(cluster.Load, nil)
+	op.until("load is complete again", time.Minute, func() bool { return complete(cluster.Load)(op.status()) })
+	op.goesBack(cluster.Initial, originals)
+
+	op.drive(4*time.Minute, complete(cluster.Load))
+	if s := op.status(); s.Canary == nil || s.Canary.Lost != 0 {
+		t.Errorf("canary %+v after two ways back", s.Canary)
+	}
+}
+
+func complete(p cluster.Phase) func(status.Status) bool {
+	return func(s status.Status) bool {
+		return s.Phase != nil && *s.Phase == p && s.PhaseComplete && s.RunStatus == status.NeedsApproval
+	}
+}
+
+func (op *operator) files(ids []int32) map[int32]string {
+	op.t.Helper()
+	out := map[int32]string{}
+	for _, id := range ids {
+		raw, err := os.ReadFile(op.c.PropertiesPath(id))
+		if err != nil {
+			op.t.Fatal(err)
+		}
+		out[id] = string(raw)
+	}
+	return out
+}
+
+// goesBack reads the plan back, is refused without digest and name, starts it,
+// and checks from outside where it ended.
+func (op *operator) goesBack(to cluster.Phase, originals map[int32]string) {
+	op.t.Helper()
+	exit, out, errs := op.run("revert", op.name, "--to", string(to), "--json")
+	var doc struct{ Plan *status.Plan }
+	if err := json.Unmarshal([]byte(out), &doc); exit != 4 || err != nil || doc.Plan == nil {
+		op.t.Fatalf("revert --json exited %d, %v:\n%s%s", exit, err, out, errs)
+	}
+	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", doc.Plan.Digest, "--confirm", "orders"); exit != 3 {
+		op.t.Errorf("a wrong name exited %d:\n%s%s", exit, out, errs)
+	}
+	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", doc.Plan.Digest, "--confirm", op.name); exit != 0 {
+		op.t.Fatalf("revert exited %d:\n%s%s", exit, out, errs)
+	}
+	last := ""
+	op.until("the revert has ended", 6*time.Minute, func() bool {
+		s := op.status()
+		if line := string(s.RunStatus) + ": " + s.Headline; line != last {
+			op.t.Log(time.Now().Format("15:04:05.0"), line)
+			last = line
+		}
+		if s.RunStatus == status.Blocked {
+			op.t.Fatalf("blocked: %+v", *s.Blocked)
+		}
+		return s.RunStatus != status.Reverting && s.Phase != nil && *s.Phase == to
+	})
+	if to == cluster.Initial {
+		op.isPlainZooKeeper(originals)
+	}
+}
+
+func (op *operator) isPlainZooKeeper(originals map[int32]string) {
+	op.t.Helper()
+	for id, content := range op.files(op.c.BrokerIDs()) {
+		if content != originals[id] {
+			op.t.Errorf("broker %d's file is not what it was:\n%s", id, content)
+		}
+	}
+	zk, err := zkread.Open(op.c.ZooKeeperConnect(), 10*time.Second)
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	defer zk.Close()
+	ctx, cancel := context.WithTimeout(op.t.Context(), 20*time.Second)
+	defer cancel()
+	holder, err := zk.Controller(ctx)
+	if err != nil || !holder.Present || !holder.Ephemeral || holder.KRaftEpoch != nil && *holder.KRaftEpoch >= 0 {
+		op.t.Errorf("/controller is %+v, %v; want a broker's", holder, err)
+	}
+	if m, err := zk.Migration(ctx); err != nil || m.Present {
+		op.t.Errorf("/migration is %+v, %v; want none", m, err)
+	}
+	for _, id := range op.c.BrokerIDs() {
+		for _, file := range []string{"server.log", "controller.log", "state-change.log"} {
+			raw, err := os.ReadFile(op.c.LogPath(id, file))
+			if err == nil && strings.Contains(string(raw), "StateChangeFailedException") {
+				op.t.Errorf("broker %d logged a refused election in %s", id, file)
+			}
+		}
+	}
+	for _, id := range op.c.ControllerIDs() {
+		if up, err := op.c.Running(ctx, strconv.Itoa(int(id))); err != nil || up {
+			op.t.Errorf("controller %d runs %v, %v; want it stopped", id, up, err)
+		}
+	}
+}
