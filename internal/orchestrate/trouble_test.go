@@ -291,6 +291,7 @@ func TestAChangedCommandVoidsThePlanAndOffersTheRestAnew(t *testing.T) {
 		s.until("writing", func(st status.Status) bool {
 			return st.Step != nil && len(st.Step.Actions) == 3 && st.Step.Actions[1].State == "running"
 		})
+		synctest.Wait() // the write is really under way
 		s.end()
 		w.change(func() { w.hang["write-1"] = false })
 		changed := settings()
