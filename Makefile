@@ -8,7 +8,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/migrator
-	$(GO) build -o $(OUT)/migrator ./cmd/migrator
+	$(GO) build -buildvcs=auto -o $(OUT)/migrator ./cmd/migrator
 
 rehearse: jars build ## the main job: migrate a real cluster on this machine, forward to the end
 	$(OUT)/migrator rehearse $(ARGS)

@@ -9,7 +9,6 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
-	"migrator/internal/configgen"
 	"migrator/internal/facts"
 	"migrator/internal/gates"
 	"migrator/internal/observe"
@@ -98,7 +97,7 @@ func (s *seen) judge(m config.Migration, memory gates.Memory, want cluster.Phase
 	state := phases.New()
 	state.Phase, state.ClusterID = here, s.clusterID
 	// Nothing is known of earlier approvals: a soak or drill that passed before counts for the service only.
-	view := gates.View{Snapshot: s.snap, Settings: offlineSettings(m, s.snap, s.clusterID), Phase: here, DrillsWanted: m.Drill.Kinds, Now: time.Now(), Memory: memory,
+	view := gates.View{Snapshot: s.snap, Settings: phases.GateSettings(m, s.clusterID, s.snap), Phase: here, DrillsWanted: m.Drill.Kinds, Now: time.Now(), Memory: memory,
 		Soak: gates.Soak{Required: m.Soak(m.Drill.Phase)}}
 	done, memoryAfter := gates.Judge(memory, view, offlineSets(phases.Sets(state, s.snap, m.Inventory(), 1)))
 	s.offered = here
@@ -133,46 +132,6 @@ func (s *seen) settled(m config.Migration) bool {
 	unknown := slices.ContainsFunc(s.judgement.Verdicts, func(v gates.Judged) bool { return v.Result == gates.Unknown })
 	early := s.located.Phase == cluster.Initial || s.offered != s.located.Phase
 	return !unknown && s.snap.MinISR.Known() && (early || s.located.Phase == cluster.DualWrite)
-}
-
-func offlineSettings(m config.Migration, snap facts.Snapshot, clusterID string) gates.Settings {
-	g := m.Gates
-	return gates.Settings{Inventory: m.Inventory(), ClusterID: clusterID, KafkaVersion: m.Kafka.Version, GoodPolls: g.GoodPolls, PollInterval: g.PollInterval,
-		MaxFactAge: g.MaxFactAge, StepTimeout: g.StepTimeout, MaxUnavailable: m.Drill.MaxUnavailable, CanaryOff: m.Canary.Off, CanaryTopic: m.Canary.Topic,
-		MetadataVersion: agreedLevel(m, snap)}
-}
-
-// agreedLevel is the feature level that the brokers' files ask for; nil when
-// they cannot be read or disagree.
-func agreedLevel(m config.Migration, snap facts.Snapshot) *int16 {
-	version := m.Kafka.Version
-	var agreed *int16
-	for _, n := range m.Inventory().Brokers {
-		f, ok := snap.Files[n.ID].Get()
-		if !ok || !f.Exists {
-			return nil
-		}
-		if f.Mode == cluster.KRaft {
-			continue // it names none any more
-		}
-		ibp, err := configgen.EffectiveIBP(f.Content, version)
-		if err != nil {
-			return nil
-		}
-		level, err := configgen.FeatureLevel(ibp)
-		if err != nil || agreed != nil && *agreed != level {
-			return nil
-		}
-		agreed = &level
-	}
-	if agreed != nil {
-		return agreed
-	}
-	level, err := configgen.FeatureLevel(version)
-	if err != nil {
-		return nil
-	}
-	return &level
 }
 
 // build makes the plan of the phase that comes next, as the service would.

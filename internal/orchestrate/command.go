@@ -209,8 +209,10 @@ func (m *Machine) liftHolds(r request) error {
 
 func short(digest string) string { return digest[:min(len(digest), 12)] }
 
-// answerPending goes through commands whose fresh snapshot has come.
-func (m *Machine) answerPending() {
+// answerPending goes through commands whose fresh snapshot has come; it says
+// whether any changed the state.
+func (m *Machine) answerPending() bool {
+	before := m.state.Seq
 	left := m.pending[:0]
 	for _, w := range m.pending {
 		if !m.seen || !m.snap.Begun.After(w.since) {
@@ -225,6 +227,7 @@ func (m *Machine) answerPending() {
 		w.reply <- err
 	}
 	m.pending = left
+	return m.state.Seq != before
 }
 
 // patience is how long an approval waits for gates that were only just

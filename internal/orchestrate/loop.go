@@ -52,19 +52,26 @@ func (m *Machine) safe() bool {
 	return len(m.busy) == 0 && (m.broken != nil || atRest && m.decision.Verb != phases.Act)
 }
 
-// turn judges and decides until there is nothing left to do now.
+// turn takes the consequences of one event.
 func (m *Machine) turn(ctx context.Context) {
+	m.decide(ctx)
+	if m.answerPending() {
+		m.decide(ctx)
+	}
+	m.runCanary(ctx)
+	m.ask()
+	m.publish()
+}
+
+// decide judges, decides and performs until there is nothing left to do now.
+func (m *Machine) decide(ctx context.Context) {
 	for range maxTurns {
 		m.judge()
 		m.decision = phases.Decide(m.state, m.situation(), m.deps.Now())
 		if !m.perform(ctx, m.decision) {
-			break
+			return
 		}
 	}
-	m.answerPending()
-	m.runCanary(ctx)
-	m.ask()
-	m.publish()
 }
 
 // maxTurns bounds what one event can set off; more would be a loop of our own.

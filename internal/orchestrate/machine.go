@@ -185,8 +185,33 @@ func (m *Machine) append(kind phases.Kind, actor string, body phases.Body) bool 
 		return false
 	}
 	m.state = next
-	m.deps.Log.Debug("journalled", "cluster", m.cfg.Name, "kind", string(kind), "seq", e.Seq)
+	m.tell(kind, e.Seq, body)
 	return true
+}
+
+// tell logs what an operator cares about; the rest at debug.
+func (m *Machine) tell(kind phases.Kind, seq uint64, b phases.Body) {
+	log := m.deps.Log.With("cluster", m.cfg.Name, "phase", string(m.state.Phase), "seq", seq)
+	switch {
+	case b.Moved != nil:
+		log.Info("phase recorded", "why", b.Moved.Why)
+	case b.Approved != nil:
+		log.Info("plan approved", "plan", string(b.Approved.Plan.Phase), "digest", b.Approved.Plan.Digest)
+	case b.Opened != nil:
+		log.Info("step begun", "step", b.Opened.Step)
+	case b.StepDone != nil:
+		log.Info("step done", "step", b.StepDone.Step)
+	case b.Outcome != nil && !b.Outcome.OK:
+		log.Warn("action failed", "step", b.Outcome.Step, "action", b.Outcome.Action, "error", b.Outcome.Detail)
+	case b.Blocked != nil:
+		log.Warn("blocked", "what", b.Blocked.What)
+	case b.Drill != nil:
+		log.Info("drill measured", "kind", b.Drill.Kind, "node", b.Drill.Node, "passed", b.Drill.Passed)
+	case kind == phases.KindPlanDone || kind == phases.KindPlanVoid || kind == phases.KindFinished || kind == phases.KindLifted:
+		log.Info("migration moved on", "event", string(kind))
+	default:
+		log.Debug("journalled", "event", string(kind))
+	}
 }
 
 func (m *Machine) fail(err error) {

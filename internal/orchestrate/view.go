@@ -3,14 +3,13 @@ package orchestrate
 import (
 	"time"
 
-	"migrator/internal/configgen"
 	"migrator/internal/gates"
 	"migrator/internal/phases"
 )
 
 // view is what the gates may look at now.
 func (m *Machine) view(now time.Time) gates.View {
-	v := gates.View{Snapshot: m.snap, Settings: m.settings(), Phase: m.state.Phase, Expected: m.state.Expected(), Short: m.state.Short,
+	v := gates.View{Snapshot: m.snap, Settings: phases.GateSettings(m.cfg, m.state.ClusterID, m.snap), Phase: m.state.Phase, Expected: m.state.Expected(), Short: m.state.Short,
 		Accepted: m.state.Accepted, DrillsWanted: m.cfg.Drill.Kinds, DrillsPassed: m.state.PassedDrills(),
 		Kept: m.kept, Stopped: m.state.Stopped(), Now: now, Memory: m.memory,
 		Soak: gates.Soak{Required: m.cfg.Soak(m.cfg.Drill.Phase), Elapsed: m.clock.Elapsed, Running: m.state.Soak != nil,
@@ -32,45 +31,4 @@ func (m *Machine) view(now time.Time) gates.View {
 			NotBefore: m.state.Run.LastEffect, Impact: next.Step.Impact}
 	}
 	return v
-}
-
-func (m *Machine) settings() gates.Settings {
-	g := m.cfg.Gates
-	s := gates.Settings{Inventory: m.cfg.Inventory(), ClusterID: m.state.ClusterID, KafkaVersion: m.cfg.Kafka.Version,
-		GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, MaxFactAge: g.MaxFactAge, StepTimeout: g.StepTimeout,
-		MaxUnavailable: m.cfg.Drill.MaxUnavailable, CanaryOff: m.cfg.Canary.Off, CanaryTopic: m.cfg.Canary.Topic}
-	s.MetadataVersion = m.metadataVersion()
-	return s
-}
-
-// metadataVersion is the level all brokers' files ask for, nil when they
-// cannot be read or disagree; KRaft-mode files name none, the log does.
-func (m *Machine) metadataVersion() *int16 {
-	var agreed *int16
-	for _, n := range m.cfg.Inventory().Brokers {
-		f, ok := m.snap.Files[n.ID].Get()
-		if !ok || !f.Exists {
-			return nil
-		}
-		if f.Mode == "kraft" {
-			continue
-		}
-		ibp, err := configgen.EffectiveIBP(f.Content, m.cfg.Kafka.Version)
-		if err != nil {
-			return nil
-		}
-		level, err := configgen.FeatureLevel(ibp)
-		if err != nil || agreed != nil && *agreed != level {
-			return nil
-		}
-		agreed = &level
-	}
-	if agreed != nil {
-		return agreed
-	}
-	level, err := configgen.FeatureLevel(m.cfg.Kafka.Version)
-	if err != nil {
-		return nil
-	}
-	return &level
 }

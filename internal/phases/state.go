@@ -25,14 +25,14 @@ type State struct {
 	Paused    bool
 	// Reached is the phase of the furthest plan approved in this attempt: what a
 	// voided plan already did is no drift.
-	Reached cluster.Phase
-	PausedAt  time.Time
-	Files     map[int32]string // SHA-256 each node's file must have
-	Short     map[string]int
-	Accepted  []gates.Acceptance
-	Soak      *Soak
-	Drills    []DrillRun
-	Finished  bool
+	Reached  cluster.Phase
+	PausedAt time.Time
+	Files    map[int32]string // SHA-256 each node's file must have
+	Short    map[string]int
+	Accepted []gates.Acceptance
+	Soak     *Soak
+	Drills   []DrillRun
+	Finished bool
 	// Adopt: the first phase seen was past initial; somebody else began this migration.
 	Adopt bool
 	// CanaryTopic: created by us in this attempt and not deleted since.
