@@ -124,6 +124,7 @@ func (b *builder) finish(s phases.State) Pack {
 			p.Soak.RestartedBecause = &k.RestartedBecause
 		}
 	}
+	p.Rolls = rolls(p.Steps)
 	c := s.CanaryTotals()
 	p.Canary = Canary{Sent: c.Sent, Acked: c.Acked, Lost: c.Lost, LongestStallMS: millis(c.LongestStall), LongestMetadataStallMS: millis(c.LongestMetadataStall)}
 	return p

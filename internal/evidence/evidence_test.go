@@ -102,6 +102,7 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 				{ID: "write-1", Kind: plan.Write, Node: ptr(int32(1)), Attempts: 1, Tries: []Try{{Intent: at(4), Outcome: ptr(at(5)), OK: ptr(true), Detail: "written"}}},
 				{ID: "start-1", Kind: plan.Start, Node: ptr(int32(1)), Attempts: 2, Tries: []Try{{Intent: at(6)}, {Intent: at(7), Outcome: ptr(at(8)), OK: ptr(true), Detail: "runs"}}}},
 			Before: verdicts, After: verdicts, Diffs: []plan.Diff{}}},
+		Rolls:       []Roll{},
 		Drill:       Drill{Runs: []DrillRun{{Kind: "clean", Node: 3001, At: at(13), Passed: true, UnavailableMS: ptr(int64(700))}}},
 		Soak:        &Soak{Phase: cluster.Load, RequiredSeconds: 3600, ElapsedSeconds: 3600},
 		Canary:      Canary{Sent: 25, Acked: 24, Lost: 1, LongestStallMS: 2000},

@@ -20,6 +20,7 @@ type Pack struct {
 	Phases       []Phase    `json:"phases"`
 	Plans        []Plan     `json:"plans"`
 	Steps        []Step     `json:"steps"`
+	Rolls        []Roll     `json:"rolls"`
 	Drill        Drill      `json:"drill"`
 	Soak         *Soak      `json:"soak"`
 	Canary       Canary     `json:"canary"`
@@ -91,6 +92,7 @@ type Verdict struct {
 	Evidence   string    `json:"evidence"`
 	Source     string    `json:"source"`
 	ObservedAt time.Time `json:"observed_at"`
+	Since      time.Time `json:"since"` // when it began to read so
 }
 
 // Drill is every drill of the present attempt.

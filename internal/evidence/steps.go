@@ -85,7 +85,7 @@ func (b *builder) outcome(o phases.Outcome, at time.Time) {
 func verdicts(seen []phases.Seen) []Verdict {
 	out := make([]Verdict, 0, len(seen))
 	for _, s := range seen {
-		out = append(out, Verdict{Gate: s.Gate, Verdict: s.Verdict, Evidence: s.Evidence, Source: s.Source, ObservedAt: s.ObservedAt})
+		out = append(out, Verdict{Gate: s.Gate, Verdict: s.Verdict, Evidence: s.Evidence, Source: s.Source, ObservedAt: s.ObservedAt, Since: s.Since})
 	}
 	return out
 }
