@@ -21,6 +21,7 @@ type Clock struct {
 	Soak
 	LastPass time.Time // zero: the next passing snapshot begins a span, nothing is counted
 	Written  time.Time // when Soak was last journalled
+	resetBy  string    // gates behind RestartedBecause: the evidence changes with every look
 }
 
 // soaking says that the soak's clock is under way: begun, not ended, and no
@@ -57,10 +58,11 @@ func Account(c Clock, s State, j gates.Judgement, snap facts.Snapshot, maxGap ti
 		c.Incarnations = incarnations(snap)
 		write = true
 	}
-	reset, hold := why(j)
+	reset, hold, gatesOfReset := why(j)
 	switch {
 	case reset != "":
-		write = write || c.Elapsed > 0 || c.RestartedBecause != reset
+		write = write || c.Elapsed > 0 || c.resetBy != gatesOfReset
+		c.resetBy = gatesOfReset
 		c.Elapsed, c.RestartedBecause, c.PausedBecause, c.LastPass = 0, reset, "", time.Time{}
 		if hasLeader {
 			c.HasLeader, c.Leader, c.LeaderEpoch = true, leader.id, leader.epoch
@@ -75,7 +77,7 @@ func Account(c Clock, s State, j gates.Judgement, snap facts.Snapshot, maxGap ti
 		}
 		whole := c.Elapsed >= c.Required && (s.Soak == nil || s.Soak.Elapsed < c.Required)
 		write = write || whole || c.PausedBecause != "" || now.Sub(c.Written) >= journalEvery(c.Required)
-		c.PausedBecause, c.LastPass = "", snap.Begun
+		c.PausedBecause, c.LastPass, c.resetBy = "", snap.Begun, ""
 	}
 	if write {
 		c.Written = now
@@ -88,19 +90,20 @@ func journalEvery(required time.Duration) time.Duration {
 	return min(max(required/20, time.Second), time.Minute)
 }
 
-// why reads the soak set: a reason to restart the clock, or one to hold it.
-func why(j gates.Judgement) (reset, hold string) {
+// why reads the soak set: a reason to restart the clock (and the gates behind
+// it), or one to hold it.
+func why(j gates.Judgement) (reset, hold, by string) {
 	if j.Set(SoakSet).Passing {
-		return "", ""
+		return "", "", ""
 	}
-	var resets, holds []string
+	var resets, holds, names []string
 	for _, v := range j.Verdicts {
 		if v.Result == gates.Pass || !slices.Contains(SoakGates(), v.Gate) {
 			continue
 		}
 		text := v.Gate + ": " + v.Evidence
 		if v.Result == gates.Fail && slices.Contains(restarting, v.Gate) {
-			resets = append(resets, text)
+			resets, names = append(resets, text), append(names, v.Gate)
 		} else {
 			holds = append(holds, text)
 		}
@@ -108,7 +111,7 @@ func why(j gates.Judgement) (reset, hold string) {
 	if len(resets) == 0 && len(holds) == 0 {
 		holds = append(holds, "the soak gates were not judged")
 	}
-	return strings.Join(resets, "; "), strings.Join(holds, "; ")
+	return strings.Join(resets, "; "), strings.Join(holds, "; "), strings.Join(names, ",")
 }
 
 type leaderID struct {

@@ -121,8 +121,12 @@ func executing(in Input) (headline, next string) {
 	} else {
 		headline += orElse(in.Decision.Why, "between steps")
 	}
-	if left := undone(in.State); len(left) > 1 {
-		return headline, "then: " + left[1].Sentence
+	left := undone(in.State)
+	if in.State.Run.Open != "" && len(left) > 0 {
+		left = left[1:]
+	}
+	if len(left) > 0 {
+		return headline, "then: " + left[0].Sentence
 	}
 	return headline, "then the plan is done"
 }
