@@ -46,8 +46,7 @@ func (l *Life) drill(ctx context.Context, t execute.Task) (execute.Result, error
 	if ctx.Err() != nil {
 		return execute.Result{}, ctx.Err() // killed: the node stays down
 	}
-	_ = l.within(func() error { c.nodes[r.Node].startCommand(c); return nil })
-	err = l.await(ctx, 2*time.Minute, "the quorum is not full after the drill", c.quorumFull)
+	err = l.bringBack(ctx)
 	switch {
 	case failed != nil:
 		r.Why = failed.Error()
@@ -90,16 +89,18 @@ func (c *Cluster) quorumFull() bool {
 	return c.quorum.leader != 0 && len(c.voting()) == len(c.controllers())
 }
 
-// bringBack starts every controller that does not run.
+// bringBack starts every controller that does not run, also one that was still
+// on its way down when first looked at, until the quorum is full.
 func (l *Life) bringBack(ctx context.Context) error {
 	c := l.c
-	_ = l.within(func() error {
+	return l.await(ctx, 2*time.Minute, "the quorum is not full after the drill", func() bool {
 		for _, n := range c.controllers() {
-			n.startCommand(c)
+			if !c.unreachable(n.ID) {
+				n.startCommand(c)
+			}
 		}
-		return nil
+		return c.quorumFull()
 	})
-	return l.await(ctx, 2*time.Minute, "the quorum is not full after an interrupted drill", c.quorumFull)
 }
 
 // watchFailover times the ZooKeeper controller's own failover.

@@ -17,6 +17,7 @@ type node struct {
 	meta   *meta  // meta.properties of its folder
 	lines  []line
 	proc   *process
+	starts int  // processes so far
 	broken bool // no process of it lives longer than a moment
 	slow   bool // its replicas do not catch up
 
@@ -99,6 +100,7 @@ func (n *node) inMode(modes ...cluster.Mode) bool {
 // launch makes a process out of the file as it is now.
 func (n *node) launch(c *Cluster) {
 	c.serial++
+	n.starts++
 	mode, err := configgen.Mode(n.file, n.Role)
 	p := &process{serial: c.serial, mode: mode}
 	if n.broker() && mode != cluster.KRaft && err == nil {

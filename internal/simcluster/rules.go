@@ -17,6 +17,7 @@ import (
 
 // rules watch every effect for what must never happen.
 type rules struct {
+	journal   story
 	effects   []Effect
 	broken    []string
 	down      map[int32]string // nodes that we hold down, by the step that does
@@ -29,7 +30,6 @@ type Effect struct {
 	Step   string
 	Action plan.Action
 	Try    int
-	Done   bool // it returned without an error
 }
 
 func (r *rules) disaster(text string) {
@@ -52,45 +52,51 @@ func (c *Cluster) Effects() []Effect {
 	return slices.Clone(c.rules.effects)
 }
 
-// story is what the journal says about one action.
+// story is what the journal says of the approved plan and its actions.
 type story struct {
-	approved  phases.Approved
-	intents   int // of this action since its step was opened
-	lastTry   int
-	open      bool // an intent without outcome
-	ended     bool // an outcome came after which a repetition needs no look
-	drills    []phases.DrillRun
-	soak      *phases.Soak
-	wantDrill []string
+	read     int // entries
+	approved phases.Approved
+	actions  map[string]told // by step and action
+	drills   []phases.DrillRun
+	soak     *phases.Soak
 }
 
-func tell(entries []journal.Entry, t execute.Task) (story, error) {
-	var s story
-	for _, e := range entries {
+// told is what it says of one action since the approval.
+type told struct {
+	intents int
+	lastTry int
+	open    bool // an intent without outcome
+	ended   bool // an outcome came: a repetition needs no look
+}
+
+// hear reads on in the journal.
+func (s *story) hear(entries []journal.Entry) error {
+	for _, e := range entries[min(s.read, len(entries)):] {
+		s.read++
 		var b phases.Body
 		if err := json.Unmarshal(e.Body, &b); err != nil {
-			return s, fmt.Errorf("journal entry %d: %w", e.Seq, err)
+			return fmt.Errorf("journal entry %d: %w", e.Seq, err)
 		}
 		switch phases.Kind(e.Kind) {
 		case phases.KindApproved:
-			s = story{approved: *b.Approved, drills: s.drills, soak: s.soak}
+			s.approved, s.actions = *b.Approved, map[string]told{}
 		case phases.KindAdopted:
 			s.drills, s.soak = nil, nil
 		case phases.KindIntent:
-			if b.Intent.Step == t.Step.ID && b.Intent.Action == t.Action.ID {
-				s.intents, s.lastTry, s.open = s.intents+1, b.Intent.Try, true
-			}
+			a := s.actions[b.Intent.Step+"/"+b.Intent.Action]
+			a.intents, a.lastTry, a.open = a.intents+1, b.Intent.Try, true
+			s.actions[b.Intent.Step+"/"+b.Intent.Action] = a
 		case phases.KindOutcome:
-			if b.Outcome.Step == t.Step.ID && b.Outcome.Action == t.Action.ID {
-				s.open, s.ended = false, true
-			}
+			a := s.actions[b.Outcome.Step+"/"+b.Outcome.Action]
+			a.open, a.ended = false, true
+			s.actions[b.Outcome.Step+"/"+b.Outcome.Action] = a
 		case phases.KindSoak:
 			s.soak = b.Soak
 		case phases.KindDrill:
 			s.drills = append(s.drills, *b.Drill)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // check notes an effect and every rule that it breaks.
@@ -99,29 +105,30 @@ func (l *Life) check(t execute.Task) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	s, err := tell(entries, t)
-	if err != nil {
-		return err
-	}
+	key := t.Step.ID + "/" + t.Action.ID
 	l.mu.Lock()
-	looked := l.probed[t.Step.ID+"/"+t.Action.ID]
+	looked := l.probed[key]
 	l.mu.Unlock()
 	defer l.c.hold()()
-	l.c.rules.judge(l.c, t, s, looked)
+	r := &l.c.rules
+	if err := r.journal.hear(entries); err != nil {
+		return err
+	}
+	r.judge(l.c, t, r.journal.actions[key], looked)
 	return nil
 }
 
-func (r *rules) judge(c *Cluster, t execute.Task, s story, looked bool) {
+func (r *rules) judge(c *Cluster, t execute.Task, a told, looked bool) {
 	what := fmt.Sprintf("%s %s try %d", t.Step.ID, t.Action.ID, t.Try)
-	if !s.open || s.lastTry != t.Try {
+	if !a.open || a.lastTry != t.Try {
 		r.disaster(what + ": performed without its intent in the journal")
 	}
-	r.asApproved(t, s, what)
-	if s.intents > 1 && !s.ended && !looked && !repeatable(t.Action.Kind) {
+	r.asApproved(t, what)
+	if a.intents > 1 && !a.ended && !looked {
 		r.disaster(what + ": repeated without a look")
 	}
-	if s.approved.Plan.Phase == cluster.Finalize {
-		r.mayFinalize(c, s, what)
+	if r.journal.approved.Plan.Phase == cluster.Finalize {
+		r.mayFinalize(c, what)
 	}
 	if t.Action.Kind == plan.Stop && t.Action.Node != nil {
 		r.stops(c, t, what)
@@ -129,13 +136,9 @@ func (r *rules) judge(c *Cluster, t execute.Task, s story, looked bool) {
 	r.effects = append(r.effects, Effect{At: c.now, Step: t.Step.ID, Action: t.Action, Try: t.Try})
 }
 
-func repeatable(k plan.ActionKind) bool {
-	return slices.Contains([]plan.ActionKind{plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary}, k)
-}
-
 // asApproved: what runs is, byte for byte, what was approved.
-func (r *rules) asApproved(t execute.Task, s story, what string) {
-	step, ok := s.approved.Plan.Step(t.Step.ID)
+func (r *rules) asApproved(t execute.Task, what string) {
+	step, ok := r.journal.approved.Plan.Step(t.Step.ID)
 	i := slices.IndexFunc(step.Actions, func(a plan.Action) bool { return a.ID == t.Action.ID })
 	if !ok || i < 0 {
 		r.disaster(what + ": not in the approved plan")
@@ -149,7 +152,8 @@ func (r *rules) asApproved(t execute.Task, s story, what string) {
 }
 
 // mayFinalize: never without soak, drills and the typed name.
-func (r *rules) mayFinalize(c *Cluster, s story, what string) {
+func (r *rules) mayFinalize(c *Cluster, what string) {
+	s := r.journal
 	if s.approved.Confirmed != c.cfg.Name {
 		r.disaster(what + ": finalize without the typed name")
 	}

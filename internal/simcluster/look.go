@@ -1,0 +1,53 @@
+package simcluster
+
+import (
+	"slices"
+
+	"migrator/internal/cluster"
+)
+
+// End is how the cluster stands, without what differs from run to run.
+type End struct {
+	State cluster.MigrationState
+	Modes map[int32]cluster.Mode // of the nodes that serve
+	Files map[int32]string       // SHA-256
+	Short int                    // partitions without a full ISR
+	// Topics in both stores, in order.
+	Topics []string
+}
+
+// End says how the cluster stands now.
+func (c *Cluster) End() End {
+	defer c.hold()()
+	e := End{State: c.quorum.state, Modes: map[int32]cluster.Mode{}, Files: map[int32]string{}}
+	for id, n := range c.nodes {
+		if n.serves() {
+			e.Modes[id] = n.proc.mode
+		}
+		if n.file != nil {
+			e.Files[id] = sum(n.file)
+		}
+	}
+	for name, t := range c.topics {
+		if c.zk.topics[name] != nil {
+			e.Topics = append(e.Topics, name)
+		}
+		for _, p := range t.partitions {
+			if len(p.isr) < len(p.replicas) {
+				e.Short++
+			}
+		}
+	}
+	slices.Sort(e.Topics)
+	return e
+}
+
+// Starts counts the processes each node has had.
+func (c *Cluster) Starts() map[int32]int {
+	defer c.hold()()
+	out := map[int32]int{}
+	for id, n := range c.nodes {
+		out[id] = n.starts
+	}
+	return out
+}
