@@ -18,6 +18,7 @@ import (
 const (
 	returnLimit  = 2 * time.Minute  // a stopped controller is back, the quorum full
 	settleLimit  = 2 * time.Minute  // before a repeated drill the quorum must be full
+	startAgain   = 10 * time.Second // between two starts of one controller
 	baselineTime = 15 * time.Second // the ZooKeeper controller's own failover
 	voterLag     = 100              // records a voter may be behind and still count as caught up
 )
@@ -69,8 +70,38 @@ func (e *Executor) drill(ctx context.Context, t Task) (Result, error) {
 // bringControllersBack starts every controller that does not run and waits for
 // a full quorum.
 func (e *Executor) bringControllersBack(ctx context.Context) error {
+	return e.startUntil(ctx, e.quorumFull)
+}
+
+// startUntil starts controllers that do not run until the quorum is full. One
+// that a killed service took away may still be on its way down at the first
+// look, so it looks on.
+func (e *Executor) startUntil(ctx context.Context, full func(context.Context) (bool, string, error)) error {
+	limited, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	started := map[int32]time.Time{}
+	for {
+		if err := e.startControllers(ctx, started); err != nil {
+			return err
+		}
+		ok, lacks, err := full(limited)
+		if err == nil && ok {
+			return nil
+		}
+		select {
+		case <-limited.Done():
+			return fmt.Errorf("the quorum is not full after an interrupted drill: %s: %w", lacks, errors.Join(err, limited.Err()))
+		case <-tick.C:
+		}
+	}
+}
+
+// startControllers starts those that do not run and were not just started.
+func (e *Executor) startControllers(ctx context.Context, started map[int32]time.Time) error {
 	for _, n := range e.m.Nodes {
-		if n.Role != cluster.Controller {
+		if n.Role != cluster.Controller || time.Since(started[n.ID]) < startAgain {
 			continue
 		}
 		running, err := isRunning(ctx, n, e.nodes[n.ID])
@@ -80,25 +111,12 @@ func (e *Executor) bringControllersBack(ctx context.Context) error {
 		if running {
 			continue
 		}
+		started[n.ID] = time.Now()
 		if err := command(ctx, e.nodes[n.ID], n, "start", n.Commands.Start); err != nil {
 			return err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, settleLimit)
-	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		full, lacks, err := e.quorumFull(limited)
-		if err == nil && full {
-			return nil
-		}
-		select {
-		case <-limited.Done():
-			return fmt.Errorf("the quorum is not full after an interrupted drill: %s: %w", lacks, errors.Join(err, limited.Err()))
-		case <-tick.C:
-		}
-	}
+	return nil
 }
 
 // probes are the reads the sampler makes.
