@@ -154,6 +154,9 @@ func New(cfg config.Migration, deps Deps) (*Machine, error) {
 			return nil, fmt.Errorf("log cursors of %s: %w", cfg.Name, err)
 		}
 	}
+	// Who asks before the loop runs gets an answer that explains itself.
+	m.decision = phases.Decide(m.state, m.situation(), deps.Now())
+	m.publish()
 	return m, nil
 }
 

@@ -2,6 +2,7 @@ package orchestrate_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -308,6 +309,26 @@ func killedOnce(t *testing.T, want whole, k uint64, when death) {
 	same(t, want, judge(t, c, s, ok, last))
 }
 
+// fold is the state that a journal tells.
+func fold(t *testing.T, s *simcluster.Store) phases.State {
+	t.Helper()
+	entries, err := s.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := phases.New()
+	for _, e := range entries {
+		ev := phases.Event{Seq: e.Seq, Time: e.Time, Attempt: e.Attempt, Actor: e.Actor, Kind: phases.Kind(e.Kind)}
+		if err := json.Unmarshal(e.Body, &ev.Body); err != nil {
+			t.Fatal(err)
+		}
+		if state, err = phases.Apply(state, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return state
+}
+
 // fromEnv reads a number that a person may give.
 func fromEnv(t *testing.T, name string, otherwise int) int {
 	t.Helper()
@@ -320,4 +341,20 @@ func fromEnv(t *testing.T, name string, otherwise int) int {
 		t.Fatalf("%s=%q is no number above 0", name, text)
 	}
 	return n
+}
+
+// The page may ask before the loop has begun; it was told nothing then.
+func TestTheStatusExplainsItselfBeforeTheLoopRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := simcluster.New(simcluster.Options{}), simcluster.NewStore()
+		life := c.Live(s, s)
+		m, err := orchestrate.New(c.Migration(), orchestrate.Deps{Observer: life, Executor: life, Journal: s, Blobs: s, Canary: life,
+			Log: slog.New(slog.DiscardHandler), Now: time.Now, Claim: func(string) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Status(); got.RunStatus != status.Observing || got.Name != "simulated" || strings.TrimSpace(strings.TrimPrefix(got.Headline, "observing:")) == "" {
+			t.Errorf("status %q of %q with headline %q, want observing with a reason", got.RunStatus, got.Name, got.Headline)
+		}
+	})
 }
