@@ -87,7 +87,7 @@ func (c *Cluster) Repair(id int32) {
 	defer c.hold()()
 	n := c.nodes[id]
 	n.broken, n.slow = false, false
-	if n.proc == nil && n.file != nil && n.meta != nil {
+	if n.proc == nil && n.starts > 0 {
 		n.startCommand(c)
 	}
 }
@@ -126,23 +126,19 @@ func (c *Cluster) Failover() {
 	}
 }
 
-// Edit changes a node's file behind our back; the answer puts it back if
-// nobody wrote it since.
-func (c *Cluster) Edit(id int32) (undo func()) {
+// Edit changes a node's file behind our back.
+func (c *Cluster) Edit(id int32) {
 	defer c.hold()()
-	n := c.nodes[id]
-	old := n.file
-	if old == nil {
-		return func() {}
+	if n := c.nodes[id]; n.file != nil {
+		n.file = append(slices.Clone(n.file), fmt.Sprintf("# edited at %d\n", c.now.Unix())...)
+		c.rules.lastFault = c.now
 	}
-	n.file = append(slices.Clone(old), fmt.Sprintf("# edited at %d\n", c.now.Unix())...)
-	edited := sum(n.file)
-	return func() {
-		defer c.hold()()
-		if n.file != nil && sum(n.file) == edited {
-			n.file = old
-		}
-	}
+}
+
+// Put gives a node's file a content, as a person would who puts it back.
+func (c *Cluster) Put(id int32, content []byte) {
+	defer c.hold()()
+	c.nodes[id].file = slices.Clone(content)
 }
 
 // NodeIDs are the brokers' and the controllers' ids.
@@ -155,4 +151,10 @@ func (c *Cluster) NodeIDs() (brokers, controllers []int32) {
 		controllers = append(controllers, n.ID)
 	}
 	return brokers, controllers
+}
+
+// Mend lets a node's next process live, and starts nothing.
+func (c *Cluster) Mend(id int32) {
+	defer c.hold()()
+	c.nodes[id].broken, c.nodes[id].slow = false, false
 }
