@@ -53,6 +53,9 @@ func (m *moved) Error() string {
 // After an error the next Poll goes on from what is sure.
 func (l *Log) Poll(ctx context.Context, leader, epoch int32) (kraftlog.Image, int64, error) {
 	at := source{leader: leader, epoch: epoch}
+	if epoch < l.fold.Epoch() {
+		l.Forget() // epochs only rise: this is another quorum
+	}
 	for detour := 0; ; detour++ {
 		hw, err := l.readFrom(ctx, at)
 		if err == nil {
@@ -65,12 +68,17 @@ func (l *Log) Poll(ctx context.Context, leader, epoch int32) (kraftlog.Image, in
 		case errors.As(err, &other):
 			at = other.to
 		case errors.Is(err, errRestart):
-			l.fold = kraftlog.NewFold()
+			l.Forget()
 		default:
 			return kraftlog.Image{}, 0, fmt.Errorf("metadata log of controller %d: %w", at.leader, err)
 		}
 	}
 }
+
+// Forget drops what was read, for a quorum that is gone for good. One made anew
+// under the same addresses can reach the same offset in the same epoch, which
+// no Fetch answer tells from the old log.
+func (l *Log) Forget() { l.fold = kraftlog.NewFold() }
 
 // readFrom reads until it has passed the first high watermark seen.
 func (l *Log) readFrom(ctx context.Context, at source) (int64, error) {
@@ -86,6 +94,9 @@ func (l *Log) readFrom(ctx context.Context, at source) (int64, error) {
 		}
 		if round == 0 {
 			target = answer.HighWatermark
+			if target < l.fold.Next() {
+				return 0, errRestart // committed records do not go away: this is another log
+			}
 		}
 		before := l.fold.Next()
 		if err := l.take(ctx, n, at, answer); err != nil {
@@ -119,7 +130,7 @@ func (l *Log) take(ctx context.Context, n *node, at source, answer kmsg.FetchRes
 // checked drops a fold that failed: it may hold half of what it was given.
 func (l *Log) checked(err error) error {
 	if err != nil {
-		l.fold = kraftlog.NewFold()
+		l.Forget()
 	}
 	return err
 }

@@ -292,3 +292,43 @@ func TestPollErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestAQuorumMadeAnewIsReadFromItsBeginning(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		hw    int64
+		epoch int32
+	}{
+		{"its epoch is smaller", 8, 3},
+		{"its log is shorter", 2, 7},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newController(t)
+			hw, epoch := int64(4), int32(7)
+			f.onFetch(func(n int, asked kmsg.FetchRequestTopicPartition, p *kmsg.FetchResponseTopicPartition) {
+				answering(hw, epoch)(n, asked, p)
+			})
+			log := openControllers(t, f.addr).NewLog()
+			if _, _, err := log.Poll(withTimeout(t), 3001, epoch); err != nil {
+				t.Fatal(err)
+			}
+			hw, epoch = test.hw, test.epoch
+			image, _, err := log.Poll(withTimeout(t), 3001, epoch)
+			if err != nil || len(image.Topics) != int(test.hw) || image.Epoch != epoch {
+				t.Errorf("%d topics under epoch %d, %v; want %d under %d", len(image.Topics), image.Epoch, err, test.hw, epoch)
+			}
+			if again := f.offsets(); again[len(again)-1] >= 8 || !containsZero(again[2:]) {
+				t.Errorf("fetched at %v, want a new beginning at 0", again)
+			}
+		})
+	}
+}
+
+func containsZero(offsets []int64) bool {
+	for _, o := range offsets {
+		if o == 0 {
+			return true
+		}
+	}
+	return false
+}

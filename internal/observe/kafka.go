@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"migrator/internal/canary"
 	"migrator/internal/config"
@@ -72,7 +73,9 @@ func split(address string) (host string, port int, err error) {
 
 func openControllers(c *kafkaread.Controllers) controllersSource {
 	log := c.NewLog()
+	var forget atomic.Bool
 	return controllersSource{
+		forget: func() { forget.Store(true) },
 		quorum: func(ctx context.Context, id int32) (facts.Quorum, error) {
 			q, err := c.Quorum(ctx, id)
 			if err != nil {
@@ -86,6 +89,9 @@ func openControllers(c *kafkaread.Controllers) controllersSource {
 		},
 		// One poll at a time is the rule of reads of one name.
 		log: func(ctx context.Context, leader int32, q facts.Quorum) (facts.Log, error) {
+			if forget.Swap(false) {
+				log.Forget()
+			}
 			image, highWatermark, err := log.Poll(ctx, leader, q.Epoch)
 			return facts.Log{Leader: leader, Epoch: q.Epoch, HighWatermark: highWatermark, Image: image}, err
 		},

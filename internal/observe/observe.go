@@ -45,7 +45,7 @@ type Want struct {
 	Topics     bool    // the last whole reading of the topics in ZooKeeper
 	TopicsSoon bool    // as Topics, and a new reading each second instead of every ten
 	Quorum     bool    // DescribeQuorum and ApiVersions of each controller
-	Log        bool    // the metadata log; implies Quorum
+	Log        bool    // the metadata log; implies Quorum. Without it what was read is forgotten: the quorum is gone
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
 	Named      bool    // whom each broker takes for the controller
 	Lines      []int32 // nodes whose logs are followed from their mark on
@@ -124,6 +124,9 @@ func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
 	}
 	want.Quorum = want.Quorum || want.Log
 	want.Topics = want.Topics || want.TopicsSoon
+	if !want.Log {
+		o.sources.controllers.forget()
+	}
 	s := facts.Snapshot{Begun: o.deps.Now()}
 	r := newRound(len(o.m.Inventory().Controllers))
 

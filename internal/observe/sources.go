@@ -44,6 +44,7 @@ type controllersSource struct {
 	quorum func(ctx context.Context, id int32) (facts.Quorum, error)
 	api    func(ctx context.Context, id int32) (facts.API, error)
 	log    func(ctx context.Context, leader int32, q facts.Quorum) (facts.Log, error)
+	forget func() // what was read of the log
 }
 
 type nodesSource struct {

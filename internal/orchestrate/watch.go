@@ -122,7 +122,10 @@ func (m *Machine) eagerNow() bool {
 }
 
 func (m *Machine) want() observe.Want {
-	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Log: true, Topics: m.needsTopics()}
+	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Topics: m.needsTopics()}
+	// With every controller stopped for good nobody leads; waiting for a leader
+	// would only make the controllerless window longer.
+	w.Log = len(m.state.Down) < len(m.cfg.Inventory().Controllers)
 	if step, ok := m.state.OpenStep(); ok {
 		w.Lines = slices.Clone(step.Batch)
 		w.Machines = slices.Clone(step.Batch)
