@@ -29,6 +29,8 @@ type operator struct {
 	listen string
 	serve  *exec.Cmd
 	kills  int
+	// whileReverting is called with each status seen during a revert.
+	whileReverting func(status.Status)
 }
 
 func newOperator(t *testing.T, c *lab.Cluster, o lab.YAMLOptions) *operator {

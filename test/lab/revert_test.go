@@ -84,7 +84,10 @@ func (op *operator) goesBack(to cluster.Phase, originals map[int32]string) {
 		if s.RunStatus == status.Blocked {
 			op.t.Fatalf("blocked: %+v", *s.Blocked)
 		}
-		return s.RunStatus != status.Reverting && s.Phase != nil && *s.Phase == to
+		if op.whileReverting != nil && s.RunStatus == status.Reverting {
+			op.whileReverting(s)
+		}
+		return s.RunStatus != status.Reverting && s.RunStatus != status.Observing && s.Phase != nil && *s.Phase == to
 	})
 	if to == cluster.Initial {
 		op.isPlainZooKeeper(originals)
