@@ -34,6 +34,7 @@ func healthy() map[string][]View {
 		CanaryHealthy: at(dualWriting), SameLeader: at(dualWriting), BrokersSteady: at(dualWriting), ISRWhole: at(dualWriting),
 		SoakWhole: at(dualWriting), DrillPassed: at(dualWriting), WayBack: at(dualWriting),
 		Drained: at(loaded), ControllersDown: at(controllersGone), StoresAgree: at(controllersGone), Follows: at(handedBack),
+		ControllerFree: at(handedBack), SomeoneActs: at(loaded), MigrationOurs: at(loaded),
 		PostMigration: at(finalized), MigrationStill: still, FlagOff: at(finalized),
 	}
 }

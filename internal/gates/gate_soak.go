@@ -236,9 +236,9 @@ func judgeWayBack(l *look) {
 			switch {
 			case !ok:
 			case !d.Exists:
-				l.bad("", "%s: folder %s has no meta.properties", nodeName(n), cut(d.Dir))
+				l.bad("", "revert unsafe on %s: folder %s has no meta.properties", nodeName(n), cut(d.Dir))
 			case d.Version != 0:
-				l.bad("", "%s: folder %s has meta.properties version %d", nodeName(n), cut(d.Dir), d.Version)
+				l.bad("", "revert unsafe on %s: folder %s has meta.properties version %d", nodeName(n), cut(d.Dir), d.Version)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"migrator/internal/cluster"
+	"migrator/internal/plan"
 )
 
 func judgeClusterID(l *look) {
@@ -108,6 +109,9 @@ func judgeFlagGuard(l *look) {
 	switch {
 	case l.v.Plan == cluster.Finalize:
 		l.pass("the finalize plan takes the flag away on purpose")
+		return
+	case l.v.Step != nil && l.v.Step.Kind == plan.FlagBack:
+		l.pass("the plan gives the flag back to the controllers without it")
 		return
 	case known && state == cluster.StatePostMigration:
 		_, _ = peek(l, l.v.Snapshot.Log)

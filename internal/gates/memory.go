@@ -20,6 +20,7 @@ type Memory struct {
 	markers []marker
 	// short is since when each partition has been seen with an ISR that is not full.
 	short map[string]time.Time
+	guard guardMemory
 }
 
 type sinceResult struct {
@@ -35,6 +36,7 @@ type znodeMemory struct {
 	since   time.Time // begun of the first reading with this version
 	last    time.Time // begun of the newest reading
 	changed bool      // since began with a change that we saw
+	had     time.Time // when that first reading had ended, at the latest
 	// highWatermark of the metadata log as since began.
 	highWatermark *int64
 }
@@ -57,6 +59,7 @@ func (m Memory) observe(v View, shared *round) Memory {
 	m.parity = m.parity.observe(v)
 	m.markers = observeMarkers(m.markers, v)
 	m.short = observeShort(m.short, v, shared)
+	m.guard = m.guard.observe(v)
 	return m
 }
 
@@ -69,11 +72,11 @@ func (z znodeMemory) observe(v View) znodeMemory {
 	if !m.Present || m.Null {
 		return znodeMemory{}
 	}
-	next := znodeMemory{seen: true, version: m.Version, offset: m.Offset, since: f.Begun(), last: f.Begun()}
+	next := znodeMemory{seen: true, version: m.Version, offset: m.Offset, since: f.Begun(), last: f.Begun(), had: v.Now}
 	switch {
 	case !z.seen || m.Version < z.version: // a lower version is another znode
 	case m.Version == z.version && equalPointers(m.Offset, z.offset):
-		next.since, next.changed, next.highWatermark = z.since, z.changed, z.highWatermark
+		next.since, next.had, next.changed, next.highWatermark = z.since, z.had, z.changed, z.highWatermark
 	default:
 		next.changed = true
 	}

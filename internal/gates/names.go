@@ -9,6 +9,11 @@ const (
 	FilesOurs = "files"      // every file has the content we know
 	FlagGuard = "flag-guard" // no controller without the migration flag while it must have it
 
+	// Watched as well: what could be found at any time from the copy to the end of a way back.
+	ControllerFree = "controller-free"   // no KRaft id at /controller after a revert
+	SomeoneActs    = "someone-acts"      // the copy does not stand still with nobody as controller
+	MigrationOurs  = "migration-is-ours" // /migration is no leftover of another quorum
+
 	// Before provisioning.
 	BrokersZK       = "brokers-zookeeper-mode"
 	HolderBroker    = "controller-is-broker"  // /controller held by a broker

@@ -109,6 +109,10 @@ func registry() []gate {
 		safety(StoresAgree, "MIG183", "ZooKeeper holds what the metadata log held as the controllers stopped.", judgeStoresAgree),
 		safety(Follows, "MIG184", "Every live broker follows the ZooKeeper controller.", judgeFollows),
 
+		safety(ControllerFree, "MIG191", "No old controller holds /controller after a revert.", judgeControllerFree),
+		safety(SomeoneActs, "MIG192", "A controller acts, or the copy moves.", judgeSomeoneActs, ControllerFree),
+		safety(MigrationOurs, "MIG193", "/migration is not left over from another quorum.", judgeMigrationOurs),
+
 		safety(SoakWhole, "MIG171", "The soak is whole.", judgeSoakWhole),
 		safety(DrillPassed, "MIG172", "Every wanted drill passed.", judgeDrillPassed),
 		safety(WayBack, "MIG173", "A way back exists.", judgeWayBack),

@@ -30,13 +30,17 @@ func run(t *testing.T, rows []row) {
 			if r.edit != nil {
 				r.edit(&v)
 			}
-			got := judged(t, r.gate, append(views, v)...)
-			if got.Result != r.want || !strings.Contains(got.Evidence, r.says) || !strings.Contains(got.ToDo, r.doing) {
-				t.Errorf("%s: %s: %s\n  to do: %s\nwant %s with %q and %q", r.gate, got.Result, got.Evidence, got.ToDo, r.want, r.says, r.doing)
-			}
-			if got.Result != Pass && got.ToDo == "" {
-				t.Error("nothing says what to do")
-			}
+			r.check(t, judged(t, r.gate, append(views, v)...))
 		})
+	}
+}
+
+func (r row) check(t *testing.T, got Judged) {
+	t.Helper()
+	if got.Result != r.want || !strings.Contains(got.Evidence, r.says) || !strings.Contains(got.ToDo, r.doing) {
+		t.Errorf("%s: %s: %s\n  to do: %s\nwant %s with %q and %q", got.Gate, got.Result, got.Evidence, got.ToDo, r.want, r.says, r.doing)
+	}
+	if got.Result != Pass && got.ToDo == "" {
+		t.Error("nothing says what to do")
 	}
 }
