@@ -215,14 +215,16 @@ func afterFailure(s State, step plan.Step) (Decision, bool) {
 // alarms are guards whose failure blocks, not only holds: going on, or only a
 // crash at the wrong moment, would hurt. The block ends when the gate passes.
 func alarms() []string {
-	return []string{gates.FilesOurs, gates.Inventory, gates.FlagGuard, gates.ClusterID}
+	return []string{gates.FilesOurs, gates.Inventory, gates.FlagGuard, gates.ClusterID, gates.MigrationOurs, gates.ControllerFree, gates.SomeoneActs}
 }
 
 func alarm(s State, in Situation) (Decision, bool) {
-	if s.Run == nil && s.Phase.Index() < cluster.Load.Index() && len(s.Completed) == 0 {
-		return Decision{}, false // nothing was begun: a plan is simply not offered
-	}
+	// Nothing was begun: a plan is simply not offered. Only what a finished revert left behind is a person's work.
+	unbegun := s.Run == nil && s.Phase.Index() < cluster.Load.Index() && len(s.Completed) == 0
 	for _, name := range alarms() {
+		if unbegun && name != gates.ControllerFree {
+			continue
+		}
 		v, ok := in.Judgement.Verdict(name)
 		if !ok || v.Result != gates.Fail || !slices.Contains(v.Sets, WatchSet) {
 			continue

@@ -119,12 +119,12 @@ func TestWhatIsJudgedFollowsWhatIsAwaited(t *testing.T) {
 		{"at rest: leaving, this plan and the next", begin(t).at(cluster.Initial).s, []string{WatchSet, "done/initial", "enter/initial", "enter/load"}},
 		{"at rest after the plan: leaving and the next", begin(t).at(cluster.Initial).approved(built(t, cluster.Initial, atRest()).Plan).planDone().s, []string{WatchSet, "done/initial", "enter/load"}},
 		{"at the end: nothing follows", begin(t).at(cluster.Initial).at(cluster.Finalize).s, []string{WatchSet, "done/finalize", "enter/finalize"}},
-		{"to adopt: only this plan", begin(t).at(cluster.Load).s, []string{WatchSet, "done/load", "enter/load"}},
+		{"to adopt: only this plan", begin(t).at(cluster.Load).s, []string{WatchSet, RevertSet, "done/load", "enter/load"}},
 		{"between batches: before the next", rolling().s, []string{WatchSet, "step/roll-broker-1/before"}},
 		{"a batch just opened: before and after it", rolling().opened("roll-broker-1").s, []string{WatchSet, "step/roll-broker-1/done", "step/roll-broker-1/before"}},
 		{"a batch under way: after it", rolling().opened("roll-broker-1").done("stop-1").s, []string{WatchSet, "step/roll-broker-1/done"}},
-		{"while it soaks: the soak's gates as well", soaking().opened("drill-clean").done("drill-clean").closed("drill-clean").s, []string{WatchSet, "step/drill-crash/before", SoakSet}},
-		{"during a drill: not the soak's gates", soaking().opened("drill-clean").done("drill-clean").s, []string{WatchSet, "step/drill-clean/done"}},
+		{"while it soaks: the soak's gates as well", soaking().opened("drill-clean").done("drill-clean").closed("drill-clean").s, []string{WatchSet, RevertSet, "step/drill-crash/before", SoakSet}},
+		{"during a drill: not the soak's gates", soaking().opened("drill-clean").done("drill-clean").s, []string{WatchSet, RevertSet, "step/drill-clean/done"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 const (
 	WatchSet = "watch"
 	SoakSet  = "soak"
+	// RevertSet is shown from load on and holds no step back: a broker that could
+	// not go back to ZooKeeper must be known long before finalize asks.
+	RevertSet = "revert"
 )
 
 // DoneKey is the set for leaving a phase.
@@ -34,6 +37,9 @@ func SoakGates() []string {
 // open or next step, or the offered plan, needs. All of it, every time.
 func Sets(s State, snap facts.Snapshot, inv cluster.Inventory, needGood int) []gates.Set {
 	sets := []gates.Set{{Key: WatchSet, Blocks: "everything", Need: 1, Gates: watchGates(s)}}
+	if s.Phase.Index() >= cluster.Load.Index() && s.Phase != cluster.Finalize {
+		sets = append(sets, gates.Set{Key: RevertSet, Blocks: "a safe way back", Gates: []string{gates.WayBack}, Need: 1})
+	}
 	if s.Run == nil {
 		return append(sets, offerSets(s, needGood)...)
 	}
@@ -53,6 +59,9 @@ func Sets(s State, snap facts.Snapshot, inv cluster.Inventory, needGood int) []g
 
 func watchGates(s State) []string {
 	watch := []string{gates.ClusterID, gates.OneDriver, gates.Inventory, gates.FilesOurs}
+	if s.Phase != cluster.Finalize {
+		watch = append(watch, gates.ControllerFree, gates.SomeoneActs, gates.MigrationOurs)
+	}
 	if s.Phase.Index() >= cluster.Load.Index() && s.Phase != cluster.Finalize {
 		watch = append(watch, gates.FlagGuard)
 	}
