@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"migrator/internal/cluster"
@@ -143,4 +144,27 @@ func (s *seen) build(m config.Migration) (phases.Built, error) {
 		return phases.Built{}, fmt.Errorf("%s", s.located.Why)
 	}
 	return phases.Build(phases.Inputs{Migration: m, Snapshot: s.snap, ClusterID: s.clusterID, Phase: s.offered, Located: s.located.Phase})
+}
+
+// buildBack makes the plan of a way back. Without a journal the original files
+// are those found beside the present ones, and controllers that do not run
+// count as stopped on a way back.
+func (s *seen) buildBack(ctx context.Context, m config.Migration, to cluster.Phase) (phases.Built, error) {
+	if s.clusterID == "" {
+		return phases.Built{}, fmt.Errorf("/cluster/id cannot be read: %s", s.snap.ClusterID.Cause())
+	}
+	state := phases.New()
+	state.ClusterID = s.clusterID
+	for _, n := range m.Inventory().Controllers {
+		if running, known := s.snap.Running[n.ID].Get(); known && !running {
+			state.Down[n.ID] = true
+		}
+	}
+	kept := findKept(ctx, m, &state)
+	built, _, err := phases.BuildRevert(phases.RevertInputs{State: state, Content: kept.content,
+		Inputs: phases.Inputs{Migration: m, Snapshot: s.snap, ClusterID: s.clusterID, Phase: to, Located: s.located.Phase}})
+	if err != nil && len(kept.unclear) > 0 {
+		return built, fmt.Errorf("%w (looking for earlier files on the nodes: %s)", err, strings.Join(kept.unclear, "; "))
+	}
+	return built, err
 }

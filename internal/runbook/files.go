@@ -1,0 +1,92 @@
+package runbook
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"migrator/internal/cluster"
+	"migrator/internal/plan"
+)
+
+// write says how one file is replaced: the change, where the whole new file is,
+// and the hashes that prove both.
+func (w *writer) write(i int, s plan.Step, a plan.Action) {
+	before := a.Before
+	earlier, again := w.replaced[a.Path]
+	if again {
+		before = earlier.sha
+	}
+	w.replaced[a.Path] = replaced{i, a.After}
+	if before == a.After {
+		w.para("%s of node %s is already as it has to be: leave it.", a.Path, node(a))
+		return
+	}
+	w.para("Replace `%s` of node %s. The change:", a.Path, node(a))
+	w.change(s, a)
+	if again {
+		w.para("(Shown against the file as it was when this page was made. Step %d has replaced it since: do not edit by this change, put the whole file in place.)", earlier.step+1)
+	}
+	w.original(s, a)
+	source := w.whole(i, a)
+	var lines []string
+	if before != "" {
+		lines = append(lines, Shell([]string{"sha256sum", a.Path})+"     # "+before)
+		if w.in.Backup != nil {
+			lines = append(lines, Shell([]string{"cp", "-p", "-n", a.Path, w.in.Backup(a.Path, before)}))
+		}
+	}
+	if source != "" && before == "" {
+		lines = append(lines, Shell([]string{"install", "-m", "0640", source, a.Path})+"     # then chown it to the user that the node runs as")
+	} else if source != "" {
+		lines = append(lines, Shell([]string{"cp", source, a.Path})+"     # owner and mode stay")
+	}
+	lines = append(lines, Shell([]string{"sha256sum", a.Path})+"     # "+a.After)
+	w.code(lines...)
+}
+
+// change is the redacted diff with its reasons.
+func (w *writer) change(s plan.Step, a plan.Action) {
+	for _, d := range s.Diffs {
+		if a.Node == nil || d.Node != *a.Node || d.Path != a.Path {
+			continue
+		}
+		if d.Unified == "" {
+			w.para("(no line differs)")
+			continue
+		}
+		w.code(strings.Split(strings.TrimSuffix(d.Unified, "\n"), "\n")...)
+	}
+}
+
+// whole says where the new file is; the answer is its path, when it is known.
+func (w *writer) whole(i int, a plan.Action) string {
+	if w.in.Folder == "" {
+		w.para("Secrets are not shown. The whole file is not on this page: make the page again with `--out FOLDER`, or take it from the service's data folder, `blobs/%s`, if this plan was approved. By hand, edit a copy by the change above; the last hash says whether it came out right.", a.After)
+		return ""
+	}
+	name := path.Join(w.in.Folder, fileName(i, *a.Node))
+	w.para("The whole new file is `%s` (it may hold secrets).", name)
+	return name
+}
+
+// original: on a way back the file that was there before is better than one
+// that is rendered. Where it was kept the plan already has it.
+func (w *writer) original(s plan.Step, a plan.Action) {
+	restored := slices.ContainsFunc(s.Diffs, func(d plan.Diff) bool {
+		return a.Node != nil && d.Node == *a.Node && slices.ContainsFunc(d.Reasons, func(r plan.Reason) bool { return r.Op == "restore" })
+	})
+	if !w.in.Plan.Revert || restored {
+		return
+	}
+	kept := word(a.Path) + ".migrator-*.bak"
+	switch s.Mode {
+	case cluster.ZK:
+		w.para("**Prefer the original.** When this page was made it was not found, and the file above is rendered. If migrator wrote this broker's file before, the original is kept on the node as `%s.migrator-<hash>.bak`, with the first 12 digits of its SHA-256. It is the one that names neither KRaft nor the flag; this prints it:", a.Path)
+		w.code("grep -LE '^ *(process.roles|zookeeper.metadata.migration.enable)' " + kept)
+		w.para("If it prints exactly one file, copy that one instead of the rendered one; the last hash is then its own. Otherwise use the rendered one.")
+	case cluster.ZKMigrating:
+		w.para("If migrator wrote this broker's migration-mode file, it is kept on the node as `%s.migrator-<hash>.bak`; this prints it, and it is as good as the rendered one:", a.Path)
+		w.code("grep -lE " + word(flagLine) + " " + kept)
+	}
+}
