@@ -88,7 +88,7 @@ func (w *writer) lookQuorum(gate string, _ plan.Step) ([]look, bool) {
 		return []look{{t.quorum("--replication"), "one controller more may go: all of " + controllers + " fetch now"}}, true
 	case gates.ControllersReg:
 		return append(w.lines(w.of(cluster.Controller), "RegisterControllerRecord", "the newest of "+controllers+" says zkMigrationReady=true"), look{w.inFiles(cluster.Controller, flagLine), "one line for each controller"}), true
-	case gates.FlagOn:
+	case gates.FlagOn, gates.FlagGuard:
 		return []look{{w.inFiles(cluster.Controller, flagLine), "one line for each of " + controllers + ", and each was started after it was written"}}, true
 	case gates.FlagOff:
 		return []look{{w.inFiles(cluster.Controller, flagLine), "prints nothing: no controller has the flag"}}, true
@@ -140,6 +140,12 @@ func (w *writer) lookState(gate string, _ plan.Step) ([]look, bool) {
 		return []look{{t.writeMetadata(topic), "`Completed updating config`"}, {t.zkGet("/config/topics/" + topic), "shows the number just written"}}, true
 	case gates.Parity:
 		return w.sameTopics(), true
+	case gates.ControllerFree:
+		return []look{{t.zkGet("/controller"), "kraftControllerEpoch is -1: no old controller was started after a way back"}}, true
+	case gates.SomeoneActs:
+		return []look{{t.zkGet("/controller"), "names a node that runs: a broker, or LeaderId of the quorum"}, {t.quorum("--status"), "LeaderId, to compare"}}, true
+	case gates.MigrationOurs:
+		return []look{{t.zkGet("/migration"), "does not exist, or kraft_metadata_offset is -1, or kraft_controller_epoch and the offset are not beyond LeaderEpoch and HighWatermark: beyond them it is another quorum's, and topics would be deleted"}, {t.quorum("--status"), "LeaderEpoch and HighWatermark, to compare"}}, true
 	default:
 		return nil, false
 	}
