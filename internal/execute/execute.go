@@ -38,6 +38,9 @@ type Task struct {
 	// Snapshot is the newest one: who leads, who holds /controller, how many partitions.
 	Snapshot     facts.Snapshot
 	NotPreferred []string // "topic-partition" the roll leaves alone
+	// Cursors are where the logs of the step's nodes ended as it began, as observe
+	// marked them; only for an action that was in doubt.
+	Cursors map[int32]string
 }
 
 // Result is what an action did.
@@ -147,7 +150,7 @@ func (e *Executor) Do(ctx context.Context, t Task) (Result, error) {
 func (e *Executor) Probe(ctx context.Context, t Task) (Probed, string, error) {
 	switch t.Action.Kind {
 	case plan.Stop:
-		return e.probeRunning(ctx, t, false)
+		return e.probeStop(ctx, t)
 	case plan.Start:
 		return e.probeStart(ctx, t)
 	case plan.Write:

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, e.m.Gates.StepTimeout)
 	defer cancel()
-	logs := e.shutdownLines(limited, n, node)
+	logs := e.shutdownLines(limited, t, n, node)
 	baseline := e.watchFailover(limited, t, n)
 	if err := command(limited, node, n, "stop", t.Action.Argv); err != nil {
 		return Result{}, err
@@ -49,22 +50,36 @@ func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
 	return res, nil
 }
 
-// shutdownLines remembers the end of the logs now and answers later whether a
-// clean shutdown line came after it.
-func (e *Executor) shutdownLines(ctx context.Context, n config.Node, node remote.Node) func(context.Context) (bool, string) {
+// since is where the log of the node ended as the step began; a stop that was
+// begun before the service was killed has its lines after that.
+func (e *Executor) since(ctx context.Context, t Task, n config.Node, node remote.Node) ([]noderead.FileCursor, error) {
+	if text, ok := t.Cursors[n.ID]; ok {
+		var cursors []noderead.FileCursor
+		if err := json.Unmarshal([]byte(text), &cursors); err != nil {
+			return nil, fmt.Errorf("log cursors of %s: %w", label(n), err)
+		}
+		return cursors, nil
+	}
+	f, err := noderead.NewFollower(node, n.Logs, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f.AtEnd(ctx)
+}
+
+// shutdownLines answers later whether a clean shutdown line came after the
+// step began.
+func (e *Executor) shutdownLines(ctx context.Context, t Task, n config.Node, node remote.Node) func(context.Context) (bool, string) {
 	unseen := func(context.Context) (bool, string) { return false, "its log cannot be read" }
 	if n.Logs.None {
 		return unseen
 	}
-	f, err := noderead.NewFollower(node, n.Logs, nil)
+	cursors, err := e.since(ctx, t, n, node)
 	if err != nil {
 		return unseen
 	}
-	cursors, err := f.AtEnd(ctx)
+	f, err := noderead.NewFollower(node, n.Logs, cursors)
 	if err != nil {
-		return unseen
-	}
-	if f, err = noderead.NewFollower(node, n.Logs, cursors); err != nil {
 		return unseen
 	}
 	return func(ctx context.Context) (bool, string) {
@@ -281,6 +296,16 @@ func (e *Executor) probeRunning(ctx context.Context, t Task, want bool) (Probed,
 		return ProbedDone, how, nil
 	}
 	return ProbedNotDone, how, nil
+}
+
+// probeStop: a node that does not run is stopped, but not known to be stopped
+// cleanly. The stop command is safe to repeat, and tells that from the log.
+func (e *Executor) probeStop(ctx context.Context, t Task) (Probed, string, error) {
+	found, how, err := e.probeRunning(ctx, t, false)
+	if err == nil && found == ProbedDone {
+		return ProbedNotDone, how + "; whether it ended cleanly is looked up with the stop", nil
+	}
+	return found, how, err
 }
 
 // probeStart: a start command begun before the service was killed may still

@@ -96,7 +96,7 @@ func healthy() sources {
 			quorum: func(_ context.Context, id int32) (facts.Quorum, error) {
 				return facts.Quorum{IsLeader: id == 3002, Leader: 3002, HasLeader: id == 3002, Epoch: 4, HighWatermark: 90}, nil
 			},
-			api: func(context.Context, int32) (facts.API, error) { return facts.API{DescribeQuorum: true}, nil },
+			api:    func(context.Context, int32) (facts.API, error) { return facts.API{DescribeQuorum: true}, nil },
 			forget: func() {},
 			log: func(_ context.Context, leader int32, q facts.Quorum) (facts.Log, error) {
 				return facts.Log{Leader: leader, Epoch: q.Epoch, HighWatermark: q.HighWatermark}, nil

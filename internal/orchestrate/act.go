@@ -43,7 +43,7 @@ func (m *Machine) act(ctx context.Context, d phases.Decision) bool {
 		if !m.intend(d.Step, a, restore) {
 			return false
 		}
-		m.spawn(ctx, d.Step, a, restore)
+		m.spawn(ctx, a, m.task(d.Step, a, restore))
 	}
 	return true
 }
@@ -77,14 +77,13 @@ func (m *Machine) task(step plan.Step, a plan.Action, restore bool) execute.Task
 
 // spawn performs one action beside the loop. Its context outlives a drain: an
 // effect that began is brought to its end.
-func (m *Machine) spawn(ctx context.Context, step plan.Step, a plan.Action, restore bool) {
+func (m *Machine) spawn(ctx context.Context, a plan.Action, t execute.Task) {
 	acting, cancel := context.WithCancel(ctx)
 	m.busy[a.ID] = cancel
-	t := m.task(step, a, restore)
 	go func() {
 		res, err := m.deps.Executor.Do(acting, t)
 		m.deps.Failpoint(AfterEffect)
-		m.deliver(ctx, performed{action: a, step: step.ID, restore: restore, result: res, err: err})
+		m.deliver(ctx, performed{action: a, step: t.Step.ID, restore: t.Restore, result: res, err: err})
 	}()
 }
 
@@ -136,7 +135,9 @@ func (m *Machine) record(ctx context.Context, p performed) {
 		m.outcome(p, phases.Outcome{Step: p.step, Action: p.action.ID, OK: true, Detail: "found done: " + p.detail, Probed: true})
 	case p.probe == execute.ProbedNotDone:
 		if m.intend(step, p.action, p.restore) {
-			m.spawn(ctx, step, p.action, p.restore)
+			t := m.task(step, p.action, p.restore)
+			t.Cursors = m.state.Run.Baseline.Cursors // its first try may have left its lines already
+			m.spawn(ctx, p.action, t)
 		}
 	default:
 		m.unknownProbe(ctx, step, p)
