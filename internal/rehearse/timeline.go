@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"migrator/internal/status"
@@ -47,7 +48,7 @@ func (t *timeline) next(s status.Status, now time.Time) []string {
 	case m != before && (t.verbose || worthALine(s)):
 		lines = append(lines, t.say(now, s, headline(s)))
 	case now.Sub(t.said) >= quietFor:
-		lines = append(lines, t.say(now, s, "still: "+s.Headline))
+		lines = append(lines, t.say(now, s, still(s)))
 	}
 	return lines
 }
@@ -126,6 +127,16 @@ func headline(s status.Status) string {
 		return s.Step.Sentence
 	}
 	return s.Headline
+}
+
+// still is what the present headline adds to the line that was said before.
+func still(s status.Status) string {
+	if s.RunStatus == status.Executing && s.Step != nil && s.Step.Sentence != "" {
+		if _, more, ok := strings.Cut(s.Headline, s.Step.Sentence); ok {
+			return "still" + more
+		}
+	}
+	return "still: " + strings.TrimSuffix(s.Headline, ": ")
 }
 
 // left is the estimate for the rest of the plan.

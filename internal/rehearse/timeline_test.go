@@ -51,7 +51,7 @@ func TestTheTimelineSaysEachChangeOnce(t *testing.T) {
 	want := []string{
 		"00:03  load        phase load  (about 00:42 left of this plan)",
 		"00:04  load        restart broker 1  (about 00:42 left of this plan)",
-		"00:14  load        still: restart broker 1; waiting for isr-as-before  (about 00:42 left of this plan)",
+		"00:14  load        still; waiting for isr-as-before  (about 00:42 left of this plan)",
 		"00:17  load        soak for 20s  (about 00:42 left of this plan)",
 		"00:18  load        crash drill of controller 3001: new leader after 1.50s, metadata writes after 1.50s  (about 00:42 left of this plan)",
 		"01:10  load        blocked: broker 1 does not come back",
