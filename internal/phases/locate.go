@@ -75,16 +75,30 @@ func byModes(s facts.Snapshot, inv cluster.Inventory, count map[cluster.Mode]int
 	}
 }
 
-// onlyBack: migration-mode brokers while /controller is held by a broker and
+// onlyBack: migration-mode brokers while the quorum is down, or migration-mode brokers while /controller is held by a broker and
 // /migration already has an offset. A copy was done and then undone halfway;
 // going forward would push a stale image over ZooKeeper (kafka-facts 1.9).
 func onlyBack(s facts.Snapshot, inv cluster.Inventory) string {
+	if quorumSilent(s, inv) {
+		return "brokers run in migration mode and no controller answers: start the controllers, or go back"
+	}
 	h, ok := s.Holder.Get()
 	m, ok2 := s.Migration.Get()
 	if !ok || !ok2 || !h.Present || h.KRaft() || !m.Present || m.Offset == nil {
 		return ""
 	}
 	return fmt.Sprintf("/controller is held by broker %d while /migration has offset %d: only the way back is open", h.ID, *m.Offset)
+}
+
+// quorumSilent: every controller was asked, and none gave any answer.
+func quorumSilent(s facts.Snapshot, inv cluster.Inventory) bool {
+	for _, n := range inv.Controllers {
+		q := s.Quorum[n.ID]
+		if q.Known() || q.Begun().IsZero() || s.API[n.ID].Known() {
+			return false
+		}
+	}
+	return len(inv.Controllers) > 0
 }
 
 func migrationState(s facts.Snapshot) (cluster.MigrationState, bool) {

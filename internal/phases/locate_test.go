@@ -115,3 +115,16 @@ func TestLocateIsNotFooledByAnEmptyInventory(t *testing.T) {
 		t.Errorf("located %s without a single broker", l.Phase)
 	}
 }
+
+func TestMigrationModeWithASilentQuorumOnlyGoesBack(t *testing.T) {
+	snap := inMode(provisioned(), cluster.ZKMigrating, brokers()...)
+	if l := Locate(snap, inventory()); l.Refused != "" {
+		t.Errorf("refused with a quorum that answers: %s", l.Refused)
+	}
+	for _, id := range controllers() {
+		snap.Quorum[id], snap.API[id] = unknown[facts.Quorum]("connection refused"), unknown[facts.API]("connection refused")
+	}
+	if l := Locate(snap, inventory()); !l.OK || l.Phase != cluster.Load || !strings.Contains(l.Refused, "no controller answers") {
+		t.Errorf("located %+v", l)
+	}
+}
