@@ -44,11 +44,11 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 			root.AddCommand(c)
 		}
 	}
-	add("service", newServeCommand(), newRehearseCommand())
+	add("service", newServeCommand(), newRehearseCommand(), newDemoCommand())
 	add("offline", newValidateCommand(), newPreflightCommand(), newPlanCommand(), newPhasesCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
 		newDrillCommand(), newRevertCommand(), newJournalCommand(), newEvidenceCommand())
-	root.AddCommand(newRehearseCommand(), newLabCommand())
+	root.AddCommand(newLabCommand())
 	markRan(root)
 	return root
 }

@@ -132,6 +132,9 @@ func (s *Service) Close() error {
 }
 
 func (r *running) close() error {
+	if r.observer == nil {
+		return nil // connected by somebody else
+	}
 	r.driver.Close()
 	r.executor.Close()
 	return r.observer.Close()

@@ -73,3 +73,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // Migration is the configuration of the cluster.
 func (l *Life) Migration() config.Migration { return l.c.cfg }
+
+// RecordFunc reads a journal.
+type RecordFunc func() ([]journal.Entry, error)
+
+// Read calls it.
+func (f RecordFunc) Read() ([]journal.Entry, error) { return f() }
