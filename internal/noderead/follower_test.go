@@ -159,6 +159,8 @@ func TestSummary(t *testing.T) {
 		{"copy done", stamp + "[KRaftMigrationDriver id=1] Finished initial migration of ZK metadata to KRaft in 1 ns. (x.Y)\n", facts.Lines{CopyDone: true}},
 		{"strays add up", strings.Repeat(stamp+"While handling full LeaderAndIsr request from KRaft controller 1 with correlation id 4, found 2 stray partition(s). (x.Y)\n", 2), facts.Lines{StrayCount: 4}},
 		{"out of memory is fatal", oomLine, facts.Lines{Fatal: []string{strings.TrimSpace(oomLine)}}},
+		{"what an earlier life died of no longer holds the next one back", oomLine + stamp + "[KafkaServer id=1] starting (kafka.server.KafkaServer)\n" + startedLine, facts.Lines{Started: true}},
+		{"a fatal line of the present life stays", stamp + "[KafkaServer id=1] starting (kafka.server.KafkaServer)\n" + oomLine, facts.Lines{Fatal: []string{strings.TrimSpace(oomLine)}}},
 		{"an image behind for an instant is normal", strings.Repeat(behindLine, behindTooOften-1), facts.Lines{}},
 		{"an image behind for seconds is fatal, once", strings.Repeat(behindLine, behindTooOften+3), facts.Lines{Fatal: []string{"[KRaftMigrationDriver id=1] Ignoring image M(o=1) which does not contain a superset of the metadata in ZK. Staying in SYNC_KRAFT_TO_ZK"}}},
 	}

@@ -52,8 +52,13 @@ func (s *Summary) Lines() facts.Lines {
 func fold(l facts.Lines, e Event) facts.Lines {
 	switch e.Kind {
 	case Starting:
-		// A new life: the end of the one before is no longer the node's state.
+		// A new life: the end of the one before is no longer the node's state,
+		// and what it died of is history.
 		l.Started, l.ShutDown = false, false
+		for _, text := range l.Fatal {
+			l.Notes = keepNewest(l.Notes, text)
+		}
+		l.Fatal = nil
 	case StartedZK, StartedKRaft:
 		l.Started, l.ShutDown = true, false
 	case ShutDown:

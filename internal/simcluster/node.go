@@ -52,7 +52,8 @@ func (p *process) incarnation() string { return fmt.Sprintf("incarnation-%06d", 
 type lineKind int
 
 const (
-	lineStarted lineKind = iota
+	lineStarting lineKind = iota
+	lineStarted
 	lineShutDown
 	lineState
 	lineCopyDone
@@ -109,6 +110,7 @@ func (n *node) launch(c *Cluster) {
 		}
 	}
 	n.proc = p
+	n.say(lineStarting, "starting")
 	if err == nil && n.file == nil {
 		err = errors.New("no properties file")
 	}

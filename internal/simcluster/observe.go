@@ -96,6 +96,8 @@ func said(lines []line) facts.Lines {
 	var out facts.Lines
 	for _, ln := range lines {
 		switch ln.kind {
+		case lineStarting:
+			out.Fatal = nil
 		case lineStarted:
 			out.Started = true
 		case lineShutDown:
