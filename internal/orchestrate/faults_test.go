@@ -20,7 +20,7 @@ import (
 
 const (
 	chaosTime = 8 * time.Minute  // so long things go wrong
-	calmLimit = 90 * time.Minute // so long the rest may take
+	calmLimit = 40 * time.Minute // so long the rest may take
 	glance    = 250 * time.Millisecond
 )
 
