@@ -65,8 +65,8 @@ func differs(a plan.Action, now []string) string {
 // than the running plan has it: migrations.yaml or the program changed. A file
 // that is not as the plan found it is another gate's matter.
 func Rerendered(s State, m config.Migration, snap facts.Snapshot) []string {
-	if s.Run == nil {
-		return nil
+	if s.Run == nil || s.Run.Plan.Revert {
+		return nil // the way back puts kept files in place, it renders nothing
 	}
 	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase}, contents: map[string][]byte{}}
 	var out []string

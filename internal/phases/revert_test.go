@@ -111,3 +111,26 @@ func TestALeaderWithoutTheFlagIsNeverTouched(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A service killed in the middle of a revert found its plan void: it compared
+// the kept files with what it would render now.
+func TestAKilledServiceGoesOnWithItsRevert(t *testing.T) {
+	b := migrated(t)
+	p := back(t, b.s, dualWriting(), cluster.Load).Plan
+	b.at(cluster.Hybrid).at(cluster.DualWrite).approved(p).opened(p.Steps[0].ID)
+	snap := dualWriting()
+	for _, id := range brokers() {
+		file := []byte(fmt.Sprintf("process.roles=broker\nnode.id=%d\n", id))
+		for _, st := range p.Steps {
+			for i, a := range st.Actions {
+				if a.Kind == plan.Write && *a.Node == id {
+					st.Actions[i].Before = hash(file)
+				}
+			}
+		}
+		snap.Files[id] = known(facts.File{Exists: true, SHA256: hash(file), Content: file, Mode: cluster.KRaft})
+	}
+	if got := Rerendered(b.s, migration(), snap); len(got) != 0 {
+		t.Errorf("the revert is void: %v", got)
+	}
+}
