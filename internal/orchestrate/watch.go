@@ -162,15 +162,15 @@ func (m *Machine) needsTopics() bool {
 
 // progress notices that something moved: a time limit means time without it.
 type progress struct {
-	at   time.Time
-	last mark
+	at      time.Time
+	last    mark
+	running map[int32]int // by node, as last known: a read that fails now and then is no progress
+	lines   map[int32]int
 }
 
 type mark struct {
-	offset   int64
 	inISR    int
 	epochs   int64
-	running  int
 	notes    int
 	migrated int64
 }
@@ -190,19 +190,35 @@ func (p *progress) see(s facts.Snapshot, now time.Time) {
 	if z, ok := s.Migration.Get(); ok && z.Offset != nil {
 		next.migrated = min(*z.Offset, 1) // the first offset is progress; its noise afterwards is not
 	}
-	next.running = 0
-	for _, f := range s.Running {
-		if v, ok := f.Get(); ok && v {
-			next.running++
-		}
+	if p.running == nil {
+		p.running, p.lines = map[int32]int{}, map[int32]int{}
 	}
-	for _, f := range s.Lines {
-		if v, ok := f.Get(); ok {
-			next.offset += int64(len(v.Notes))
+	started := note(p.running, s.Running, func(running bool) int {
+		if running {
+			return 1
 		}
-	}
-	if next != p.last {
+		return 0
+	})
+	// Notes are all lines since the step began, so their number says whether
+	// there are new ones.
+	logged := note(p.lines, s.Lines, func(l facts.Lines) int { return len(l.Notes) })
+	if next != p.last || started || logged {
 		p.at = now
 	}
 	p.last = next
+}
+
+// note keeps each node's count where it is known, and says whether one changed.
+func note[T any](last map[int32]int, now map[int32]facts.Fact[T], count func(T) int) (changed bool) {
+	for id, f := range now {
+		v, ok := f.Get()
+		if !ok {
+			continue
+		}
+		n := count(v)
+		before, seen := last[id]
+		changed = changed || !seen || n != before
+		last[id] = n
+	}
+	return changed
 }
