@@ -28,7 +28,7 @@ func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
 		return Built{}, choice, fmt.Errorf("revert to %s: %s", in.Phase, choice.Refused)
 	}
 	b := builder{in: in.Inputs, contents: map[string][]byte{}}
-	back := backBuilder{builder: &b, in: in, route: choice.Route}
+	back := backBuilder{builder: &b, in: in, route: choice.Route, written: map[int32]string{}}
 	for _, stage := range choice.Stages {
 		if err := back.stage(stage); err != nil {
 			return Built{}, choice, fmt.Errorf("revert to %s by route %s: %w", in.Phase, choice.Route, err)
@@ -45,6 +45,8 @@ type backBuilder struct {
 	*builder
 	in    RevertInputs
 	route revert.Route
+	// written is what an earlier step of this plan leaves in a node's file.
+	written map[int32]string
 }
 
 func (b *backBuilder) stage(s revert.Stage) error {
@@ -53,7 +55,7 @@ func (b *backBuilder) stage(s revert.Stage) error {
 		return b.flagBack()
 	case revert.RollMigrating:
 		before := []string{gates.NoOtherDown, gates.QuorumHeadroom, gates.ISRWithout, gates.ISRFull, gates.NoReassign, gates.BatchFile, gates.FlagOn, gates.StateMigration, gates.HolderKRaft, gates.DualWrite}
-		return b.rollWith(cluster.Broker, cluster.ZKMigrating, plan.NoRule, before, "forward again: the plan hybrid", b.saved)
+		return b.rollWith("back-to-migration", cluster.Broker, cluster.ZKMigrating, plan.NoRule, before, "forward again: the plan hybrid", b.saved)
 	case revert.Drain:
 		b.add(plan.Step{ID: "drain", Kind: plan.Drain, Sentence: "wait until both stores agree and dual write has caught up with the last change that matters",
 			Done: []string{gates.QuorumFormed, gates.StateMigration, gates.Parity, gates.Drained, gates.DualWrite}, Undo: "nothing to undo"})
@@ -69,7 +71,7 @@ func (b *backBuilder) stage(s revert.Stage) error {
 			Done: []string{gates.HolderBroker, gates.Follows, gates.NoOffline}, Undo: "nothing to undo: a broker is the controller"})
 	case revert.RollZK:
 		before := []string{gates.ControllersDown, gates.HolderBroker, gates.NoMigration, gates.NoOtherDown, gates.ISRWithout, gates.ISRFull, gates.NoReassign, gates.BatchFile}
-		return b.rollWith(cluster.Broker, cluster.ZK, plan.ZooKeeperCtlLast, before, "forward again: the plan load", b.saved)
+		return b.rollWith("back-to-zookeeper", cluster.Broker, cluster.ZK, plan.ZooKeeperCtlLast, before, "forward again: the plan load", b.saved)
 	default:
 		return fmt.Errorf("no such stage %q", s)
 	}
@@ -164,7 +166,12 @@ func (b *backBuilder) saved(n config.Node, mode cluster.Mode) (before, after str
 	if err != nil {
 		return "", "", plan.Diff{}, fmt.Errorf("the kept file of node %d: %w", n.ID, err)
 	}
-	b.contents[file.SHA256], b.contents[kept] = file.Content, data
-	return file.SHA256, kept, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, file.Content, data),
+	before, current := file.SHA256, file.Content
+	if sha, ok := b.written[n.ID]; ok {
+		before, current = sha, b.contents[sha]
+	}
+	b.contents[before], b.contents[kept] = current, data
+	b.written[n.ID] = kept
+	return before, kept, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, current, data),
 		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: "kept when the plan forward was approved"}}}, nil
 }

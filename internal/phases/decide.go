@@ -200,6 +200,9 @@ func between(s State, in Situation) Decision {
 	}
 	next := NextStep(s, in.Snapshot, in.Inventory)
 	if next.Step == nil && next.Why == "" {
+		if p := s.Run.Plan; p.Revert && (!in.Located.OK || in.Located.Phase != p.Phase) {
+			return Decision{Verb: Wait, Why: fmt.Sprintf("every step is done, but the facts do not show %s: %s", p.Phase, in.Located.Why)}
+		}
 		return Decision{Verb: ClosePlan}
 	}
 	if s.Paused {

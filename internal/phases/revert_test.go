@@ -134,3 +134,50 @@ func TestAKilledServiceGoesOnWithItsRevert(t *testing.T) {
 		t.Errorf("the revert is void: %v", got)
 	}
 }
+
+// From KRaft mode a broker restarts twice on the way to initial; the two steps
+// had one name, so the second counted as done before it began.
+func TestFromHybridBrokersRestartTwiceOnTheWayToInitial(t *testing.T) {
+	b := migrated(t)
+	snap := inMode(loaded(), cluster.KRaft, 1, 3)
+	for _, id := range []int32{1, 3} {
+		file := fmt.Appendf(nil, "process.roles=broker\nnode.id=%d\n", id)
+		snap.Files[id] = known(facts.File{Exists: true, SHA256: hash(file), Content: file, Mode: cluster.KRaft})
+	}
+	p := back(t, b.s, snap, cluster.Initial).Plan
+	seen := map[string]bool{}
+	last := map[int32]string{}
+	rolls := 0
+	for _, st := range p.Steps {
+		if seen[st.ID] {
+			t.Errorf("two steps are named %s", st.ID)
+		}
+		seen[st.ID] = true
+		for _, a := range st.Actions {
+			if a.Kind != plan.Write {
+				continue
+			}
+			rolls++
+			if sha, ok := last[*a.Node]; ok && a.Before != sha {
+				t.Errorf("step %s expects %s in node %d's file, the step before leaves %s", st.ID, a.Before, *a.Node, sha)
+			}
+			last[*a.Node] = a.After
+		}
+	}
+	if rolls != 5 {
+		t.Errorf("%d files are written, want two each for the KRaft brokers and one for the other", rolls)
+	}
+}
+
+func TestARevertIsNotOverBeforeTheFactsShowIt(t *testing.T) {
+	b := migrated(t)
+	p := back(t, b.s, loaded(), cluster.Initial).Plan
+	b.approved(p)
+	for _, st := range p.Steps {
+		b.closed(st.ID)
+	}
+	d := Decide(b.s, Situation{Snapshot: loaded(), Located: Locate(loaded(), inventory()), Inventory: inventory()}, moment)
+	if d.Verb != Wait || !strings.Contains(d.Why, "do not show initial") {
+		t.Errorf("%s: %s", d.Verb, d.Why)
+	}
+}

@@ -15,13 +15,14 @@ import (
 // wanted file. The shown order is the expected one: the node that holds the
 // rule's role now comes last; the digest does not depend on it.
 func (b *builder) roll(role cluster.Role, mode cluster.Mode, rule plan.Rule, before []string, undo string) error {
-	return b.rollWith(role, mode, rule, before, undo, b.render)
+	return b.rollWith("roll", role, mode, rule, before, undo, b.render)
 }
 
 // filer answers a node's file before and after, by hash, and the redacted diff.
 type filer func(n config.Node, mode cluster.Mode) (before, after string, diff plan.Diff, err error)
 
-func (b *builder) rollWith(role cluster.Role, mode cluster.Mode, rule plan.Rule, before []string, undo string, file filer) error {
+// rollWith names its steps after prefix: a way back can roll the same node twice.
+func (b *builder) rollWith(prefix string, role cluster.Role, mode cluster.Mode, rule plan.Rule, before []string, undo string, file filer) error {
 	var steps []plan.Step
 	for _, batch := range b.batches(role) {
 		step := plan.Step{Kind: plan.Roll, Mode: mode, Rule: rule, Before: before, Undo: undo, Done: rollDone(role, mode)}
@@ -40,7 +41,7 @@ func (b *builder) rollWith(role cluster.Role, mode cluster.Mode, rule plan.Rule,
 			continue
 		}
 		slices.SortStableFunc(step.Actions, func(a, c plan.Action) int { return cmp.Compare(a.Stage, c.Stage) })
-		step.ID = fmt.Sprintf("roll-%s-%s", role, dashed(step.Batch))
+		step.ID = fmt.Sprintf("%s-%s-%s", prefix, role, dashed(step.Batch))
 		step.Sentence = fmt.Sprintf("restart %s %s in %s mode", role, join(step.Batch), mode)
 		if role == cluster.Broker {
 			impact, err := b.impact(step.Batch)
