@@ -144,6 +144,7 @@ func TestFromHybridBrokersRestartTwiceOnTheWayToInitial(t *testing.T) {
 		file := fmt.Appendf(nil, "process.roles=broker\nnode.id=%d\n", id)
 		snap.Files[id] = known(facts.File{Exists: true, SHA256: hash(file), Content: file, Mode: cluster.KRaft})
 	}
+	snap.Files[2] = known(facts.File{Exists: true, SHA256: b.s.Migrating[2], Content: brokerFile(2), Mode: cluster.ZKMigrating})
 	p := back(t, b.s, snap, cluster.Initial).Plan
 	seen := map[string]bool{}
 	last := map[int32]string{}

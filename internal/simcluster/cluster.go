@@ -115,6 +115,7 @@ func (c *Cluster) beat() {
 	}
 	c.dualWrite()
 	c.clientBeat()
+	c.rules.watch(c)
 	// Not scaled: it is the pace of looking, not of the nodes.
 	c.in(time.Duration(float64(tick)*c.speed), c.beat)
 }

@@ -22,6 +22,7 @@ type rules struct {
 	broken    []string
 	down      map[int32]string // nodes that we hold down, by the step that does
 	lastFault time.Time        // when something last happened to the cluster that was not us
+	weak      map[string]time.Time
 }
 
 // Effect is one action as it was performed.
@@ -59,6 +60,7 @@ type story struct {
 	actions  map[string]told // by step and action
 	drills   []phases.DrillRun
 	soak     *phases.Soak
+	accepted bool // a person took an availability gate upon himself
 }
 
 // told is what it says of one action since the approval.
@@ -90,6 +92,8 @@ func (s *story) hear(entries []journal.Entry) error {
 			a := s.actions[b.Outcome.Step+"/"+b.Outcome.Action]
 			a.open, a.ended = false, true
 			s.actions[b.Outcome.Step+"/"+b.Outcome.Action] = a
+		case phases.KindAccepted:
+			s.accepted = true
 		case phases.KindSoak:
 			s.soak = b.Soak
 		case phases.KindDrill:
@@ -179,6 +183,7 @@ func (r *rules) stops(c *Cluster, t execute.Task, what string) {
 		}
 	}
 	r.majority(c, *t.Action.Node, what)
+	r.brokerStop(c, t, what)
 }
 
 // drilling judges the stop that a drill makes.
@@ -186,10 +191,13 @@ func (r *rules) drilling(c *Cluster, t execute.Task, id int32) {
 	r.majority(c, id, fmt.Sprintf("%s %s try %d", t.Step.ID, t.Action.ID, t.Try))
 }
 
-// majority: facts may be as old as the limit allows, so what another hand
-// broke just before is not our doing.
+// grace is how old the facts may be that a decision was made on: what another
+// hand broke within it is not our doing.
+func (c *Cluster) grace() time.Duration { return c.cfg.Gates.MaxFactAge + 5*time.Second }
+
+// majority judges a controller that is taken away.
 func (r *rules) majority(c *Cluster, id int32, what string) {
-	if c.nodes[id].Role != cluster.Controller || c.now.Sub(r.lastFault) < c.cfg.Gates.MaxFactAge+5*time.Second {
+	if c.nodes[id].Role != cluster.Controller || c.now.Sub(r.lastFault) < c.grace() {
 		return
 	}
 	left := 0
@@ -200,5 +208,57 @@ func (r *rules) majority(c *Cluster, id int32, what string) {
 	}
 	if left < c.majority() {
 		r.disaster(fmt.Sprintf("%s: takes controller %d and breaks the majority", what, id))
+	}
+}
+
+// watch notes since when partitions lack replicas and nodes do not serve.
+func (r *rules) watch(c *Cluster) {
+	if r.weak == nil {
+		r.weak = map[string]time.Time{}
+	}
+	note := func(name string, weak bool) {
+		if _, was := r.weak[name]; weak && !was {
+			r.weak[name] = c.now
+		} else if !weak {
+			delete(r.weak, name)
+		}
+	}
+	for name, t := range c.topics {
+		for i, p := range t.partitions {
+			note(fmt.Sprintf("%s-%d", name, i), len(p.isr) < len(p.replicas))
+		}
+	}
+	for _, n := range c.brokers() {
+		note(n.Host, !n.serves())
+	}
+}
+
+// weakFor says that something was seen weak long enough to be known.
+func (r *rules) weakFor(c *Cluster, name string) bool {
+	since, weak := r.weak[name]
+	return weak && c.now.Sub(since) >= c.grace()
+}
+
+// brokerStop: with another broker down, or where clients with acks=all would
+// find too few replicas, no broker is stopped, unless a person accepted it.
+func (r *rules) brokerStop(c *Cluster, t execute.Task, what string) {
+	if c.nodes[*t.Action.Node].Role != cluster.Broker || r.journal.accepted {
+		return
+	}
+	for _, n := range c.brokers() {
+		if !slices.Contains(t.Step.Batch, n.ID) && !n.serves() && r.weakFor(c, n.Host) {
+			r.disaster(fmt.Sprintf("%s: broker %d is down already", what, n.ID))
+		}
+	}
+	for name, topic := range c.topics {
+		for i, p := range topic.partitions {
+			full := fmt.Sprintf("%s-%d", name, i)
+			left := slices.DeleteFunc(slices.Clone(p.isr), func(id int32) bool { return slices.Contains(t.Step.Batch, id) })
+			before, short := r.journal.approved.Short[full]
+			if len(left) == len(p.isr) || len(left) >= topic.minISR || !r.weakFor(c, full) || short && before < topic.minISR || slices.Contains(t.Step.Impact, full) {
+				continue
+			}
+			r.disaster(fmt.Sprintf("%s: leaves %s with ISR %v, it needs %d", what, full, left, topic.minISR))
+		}
 	}
 }
