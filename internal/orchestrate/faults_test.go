@@ -64,11 +64,23 @@ type scheduled struct {
 }
 
 func newTrial(t *testing.T, seed uint64) *trial {
-	tr := &trial{t: t, rng: rand.New(rand.NewPCG(seed, 7)), c: simcluster.New(simcluster.Options{Seed: seed}), s: simcluster.NewStore(), born: time.Now()}
+	tr := &trial{t: t, rng: rand.New(rand.NewPCG(seed, 7)), c: simcluster.New(shape(seed)), s: simcluster.NewStore(), born: time.Now()}
 	tr.r = begin(t, tr.c, tr.s, afterEntry, nil)
 	tr.nextFault = time.Now().Add(tr.upTo(40 * time.Second))
 	tr.nextVisit = time.Now().Add(tr.upTo(time.Minute))
 	return tr
+}
+
+// shape varies the cluster with the seed.
+func shape(seed uint64) simcluster.Options {
+	o := simcluster.Options{Seed: seed, Brokers: 3 + int(seed%3), Controllers: 3}
+	if seed%4 == 0 {
+		o.Controllers = 5
+	}
+	if seed%5 == 0 {
+		o.Brokers, o.ByRack = 6, true
+	}
+	return o
 }
 
 func (tr *trial) upTo(d time.Duration) time.Duration { return time.Duration(tr.rng.Int64N(int64(d))) }
@@ -210,10 +222,7 @@ func (tr *trial) repair() {
 	end := tr.c.End()
 	for _, id := range slices.Concat(brokers, controllers) {
 		if want := state.Files[id]; want != "" && end.Files[id] != want && !writing(state, id) {
-			if content, err := tr.s.Get(want); err == nil {
-				tr.note("a person puts the file of node %d back", id)
-				tr.c.Put(id, content)
-			}
+			tr.note("a person puts the file of node %d back: %t", id, tr.c.PutBack(id, want))
 		}
 		if !slices.Contains(state.StoppedByUs(), id) {
 			tr.c.Repair(id)

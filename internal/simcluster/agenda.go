@@ -65,6 +65,7 @@ func (c *Cluster) hold() (release func()) {
 func (c *Cluster) reconcile() {
 	c.boot()
 	c.expire()
+	c.lead() // sees who is gone before the next process of the same node registers
 	c.elect()
 	c.register()
 	c.elects()

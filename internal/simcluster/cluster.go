@@ -24,6 +24,7 @@ type Options struct {
 	Controllers int           // 0: three
 	Topics      []Topic       // nil: some
 	Soak        time.Duration // in dual-write; 0: thirty seconds
+	ByRack      bool          // the brokers of a rack restart together
 	Seed        uint64        // of all durations and choices
 	Speed       float64       // how many times faster the nodes are; 0: once
 }

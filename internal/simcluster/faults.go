@@ -130,15 +130,24 @@ func (c *Cluster) Failover() {
 func (c *Cluster) Edit(id int32) {
 	defer c.hold()()
 	if n := c.nodes[id]; n.file != nil {
+		n.replaced = append(n.replaced, n.file)
 		n.file = append(slices.Clone(n.file), fmt.Sprintf("# edited at %d\n", c.now.Unix())...)
 		c.rules.lastFault = c.now
 	}
 }
 
-// Put gives a node's file a content, as a person would who puts it back.
-func (c *Cluster) Put(id int32, content []byte) {
+// PutBack gives a node's file a content that it had before it was edited, as a
+// person would from a backup; false if it never had that one.
+func (c *Cluster) PutBack(id int32, sha string) bool {
 	defer c.hold()()
-	c.nodes[id].file = slices.Clone(content)
+	n := c.nodes[id]
+	i := slices.IndexFunc(n.replaced, func(content []byte) bool { return sum(content) == sha })
+	if i < 0 {
+		return false
+	}
+	n.replaced = append(n.replaced, n.file)
+	n.file = n.replaced[i]
+	return true
 }
 
 // NodeIDs are the brokers' and the controllers' ids.

@@ -13,13 +13,14 @@ import (
 // node is one machine: a file, a folder, a log and at most one process.
 type node struct {
 	config.Node
-	file   []byte // nil: absent
-	meta   *meta  // meta.properties of its folder
-	lines  []line
-	proc   *process
-	starts int  // processes so far
-	broken bool // no process of it lives longer than a moment
-	slow   bool // its replicas do not catch up
+	file     []byte   // nil: absent
+	replaced [][]byte // what edits replaced
+	meta     *meta    // meta.properties of its folder
+	lines    []line
+	proc     *process
+	starts   int  // processes so far
+	broken   bool // no process of it lives longer than a moment
+	slow     bool // its replicas do not catch up
 
 	died      time.Time // of the newest process
 	clean     bool      // it ended by a clean shutdown

@@ -137,8 +137,8 @@ func (c *Cluster) registerKRaft(n *node) {
 		return
 	}
 	r, ok := q.brokers[n.ID]
-	if ok && r.owner == n.proc && !r.fenced {
-		return
+	if ok && !r.fenced {
+		return // registered, or refused as a duplicate until the earlier one's session ends
 	}
 	q.highWatermark++
 	q.brokers[n.ID] = &brokerRecord{owner: n.proc, migrating: migrating, offset: q.highWatermark}
@@ -153,7 +153,8 @@ func (c *Cluster) registerController(n *node) {
 	q.controllers[n.ID] = controllerRecord{owner: n.proc, ready: n.proc.mode == cluster.KRaftMigrating, offset: q.highWatermark}
 }
 
-// fence marks brokers that are gone: at once after a clean shutdown.
+// fence marks brokers that are gone: at once when their controlled shutdown was
+// granted, else when their session ends.
 func (c *Cluster) fence() {
 	if c.quorum.leader == 0 {
 		return
@@ -163,7 +164,7 @@ func (c *Cluster) fence() {
 		if r.fenced || n.proc == r.owner {
 			continue
 		}
-		if n.clean || n.proc != nil || c.now.Sub(n.died) >= c.scaled(heartbeatTimeout) {
+		if r.owner.drained || c.now.Sub(n.died) >= c.scaled(heartbeatTimeout) {
 			r.fenced = true
 			c.quorum.highWatermark++
 		}

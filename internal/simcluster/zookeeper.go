@@ -67,7 +67,7 @@ func (c *Cluster) gone(n *node, owner *process) bool {
 	if n.proc == owner {
 		return false
 	}
-	return n.clean || n.proc != nil || c.now.Sub(n.died) >= c.scaled(sessionTimeout)
+	return n.clean || c.now.Sub(n.died) >= c.scaled(sessionTimeout)
 }
 
 // expire removes the ephemeral znodes of sessions that ended, and fences
@@ -126,7 +126,8 @@ func (c *Cluster) register() {
 		if !n.serves() || n.proc.stopping {
 			continue
 		}
-		if r, ok := c.zk.ids[n.ID]; n.proc.mode != cluster.KRaft && c.zk.writable() && (!ok || r.owner != n.proc) {
+		// The znode of an earlier process must have gone first.
+		if _, there := c.zk.ids[n.ID]; n.proc.mode != cluster.KRaft && c.zk.writable() && !there {
 			c.registerZK(n)
 		}
 		if n.proc.mode != cluster.ZK {
