@@ -48,6 +48,7 @@ func Build(in Inputs) (Built, error) {
 	if err := b.phase(in.Phase); err != nil {
 		return Built{}, fmt.Errorf("plan %s: %w", in.Phase, err)
 	}
+	b.keepFiles()
 	g := in.Migration.Gates
 	p := plan.Plan{Name: in.Migration.Name, ClusterID: in.ClusterID, Phase: in.Phase, Steps: b.steps,
 		Limits: plan.Limits{GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, StepTimeout: g.StepTimeout, MaxFactAge: g.MaxFactAge,
@@ -98,6 +99,17 @@ func (b *builder) phase(p cluster.Phase) error {
 		return b.finalize()
 	default:
 		return fmt.Errorf("no such phase %q", p)
+	}
+}
+
+// keepFiles keeps every node's file as it is: the approval expects each to stay
+// so, and one that somebody writes over can be put back.
+func (b *builder) keepFiles() {
+	for _, n := range b.in.Migration.Nodes {
+		f := b.in.Snapshot.Files[n.ID]
+		if file, ok := f.Get(); ok && file.Exists {
+			b.contents[file.SHA256] = file.Content
+		}
 	}
 }
 

@@ -380,3 +380,16 @@ func TestConflictsNameWhatAnApprovedPlanNoLongerFits(t *testing.T) {
 		t.Errorf("conflicts %v without a plan", got)
 	}
 }
+
+// The first plan says that it saves every properties file; brokers' files were
+// not kept, and one written over meanwhile could not be put back.
+func TestTheFirstPlanKeepsTheBrokersFilesToo(t *testing.T) {
+	snap := atRest()
+	b := built(t, cluster.Initial, snap)
+	for _, n := range inventory().Brokers {
+		file, ok := snap.Files[n.ID].Get()
+		if !ok || hash(b.Contents[file.SHA256]) != hash(file.Content) {
+			t.Errorf("the file of broker %d is not kept", n.ID)
+		}
+	}
+}
