@@ -108,8 +108,9 @@ func (m *Machine) situation() phases.Situation {
 // take folds a new snapshot into progress, judgement and the soak clock.
 func (m *Machine) take(s facts.Snapshot) {
 	now := m.deps.Now()
-	if !m.seen {
-		m.conflicts = append(m.conflicts, phases.Rerendered(m.state, m.cfg, s)...)
+	if !m.compared {
+		found, sure := phases.Rerendered(m.state, m.cfg, s)
+		m.conflicts, m.compared = append(m.conflicts, found...), sure
 	}
 	m.snap, m.seen = s, true
 	m.keep(s)

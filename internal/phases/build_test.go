@@ -393,3 +393,17 @@ func TestTheFirstPlanKeepsTheBrokersFilesToo(t *testing.T) {
 		}
 	}
 }
+
+// After a restart of the service one machine did not answer, and the whole
+// plan was void as if migrations.yaml had changed.
+func TestAFileThatCannotBeReadDoesNotMakeThePlanVoid(t *testing.T) {
+	snap := provisioned()
+	b := begin(t).at(cluster.Load).approved(built(t, cluster.Load, snap).Plan)
+	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || !sure {
+		t.Errorf("conflicts %q, sure %t, want none for sure", got, sure)
+	}
+	snap.Files[2] = facts.Unknown[facts.File]("connection timed out", "test", moment)
+	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || sure {
+		t.Errorf("conflicts %q, sure %t, want none, to be asked again", got, sure)
+	}
+}

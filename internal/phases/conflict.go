@@ -63,13 +63,19 @@ func differs(a plan.Action, now []string) string {
 
 // Rerendered lists nodes whose pending file would come out differently now
 // than the running plan has it: migrations.yaml or the program changed. A file
-// that is not as the plan found it is another gate's matter.
-func Rerendered(s State, m config.Migration, snap facts.Snapshot) []string {
+// that is not as the plan found it is another gate's matter. sure is false
+// while a file cannot be read: that says nothing about the configuration, and
+// the comparison must be made again.
+func Rerendered(s State, m config.Migration, snap facts.Snapshot) (out []string, sure bool) {
 	if s.Run == nil || s.Run.Plan.Revert {
-		return nil // the way back puts kept files in place, it renders nothing
+		return nil, true // the way back puts kept files in place, it renders nothing
+	}
+	for _, n := range m.Nodes {
+		if f := snap.Files[n.ID]; !f.Known() {
+			return nil, false
+		}
 	}
 	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase}, contents: map[string][]byte{}}
-	var out []string
 	for _, step := range s.Run.Plan.Steps {
 		if !s.Run.Done[step.ID].IsZero() {
 			continue
@@ -92,5 +98,5 @@ func Rerendered(s State, m config.Migration, snap facts.Snapshot) []string {
 			}
 		}
 	}
-	return out
+	return out, true
 }
