@@ -157,7 +157,7 @@ func (m *Machine) needsTopics() bool {
 			return false
 		}
 	}
-	return p == cluster.Load || p == cluster.DualWrite
+	return p == cluster.Load || p == cluster.Hybrid || p == cluster.DualWrite
 }
 
 // progress notices that something moved: a time limit means time without it.
