@@ -109,7 +109,7 @@ func (m *Machine) baseline(step plan.Step) gates.Baseline {
 func led(meta facts.Metadata, batch []int32) []gates.Led {
 	var all []gates.Led
 	for _, p := range meta.Partitions {
-		if p.HasLeader && slices.Contains(batch, p.Leader) {
+		if p.HasLeader && len(p.ISR) > 1 && slices.Contains(batch, p.Leader) {
 			all = append(all, gates.Led{Topic: p.Topic, Partition: p.Partition, Node: p.Leader, Epoch: p.LeaderEpoch})
 		}
 	}

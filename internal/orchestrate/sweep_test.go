@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"migrator/internal/cluster"
+	"migrator/internal/config"
 	"migrator/internal/journal"
 	"migrator/internal/orchestrate"
 	"migrator/internal/phases"
@@ -82,11 +85,16 @@ type run struct {
 
 func begin(t *testing.T, c *simcluster.Cluster, s *simcluster.Store, when death, dies func(uint64, string, phases.Body) bool) *run {
 	t.Helper()
+	return beginWith(t, c.Migration(), c, s, when, dies)
+}
+
+func beginWith(t *testing.T, cfg config.Migration, c *simcluster.Cluster, s *simcluster.Store, when death, dies func(uint64, string, phases.Body) bool) *run {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{life: c.Live(s, s), cancel: cancel, ended: make(chan struct{})}
 	b := &book{Store: s, life: r.life, dies: dies, when: when}
 	b.kill = func() { r.life.Kill(); cancel() }
-	m, err := orchestrate.New(c.Migration(), orchestrate.Deps{Observer: r.life, Executor: r.life, Journal: b, Blobs: s, Canary: r.life,
+	m, err := orchestrate.New(cfg, orchestrate.Deps{Observer: r.life, Executor: r.life, Journal: b, Blobs: s, Canary: r.life,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Claim: func(string) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +134,26 @@ func (r *run) follow(limit time.Duration) (bool, status.Status) {
 			}
 		case <-r.ended:
 			return last.RunStatus == status.Finished, last
+		case <-late:
+			return false, last
+		}
+	}
+}
+
+// until waits for a run status; false when it did not come in time.
+func (r *run) until(want status.RunStatus, limit time.Duration) (bool, status.Status) {
+	box, back := r.m.Subscribe()
+	defer back()
+	late := time.After(limit)
+	var last status.Status
+	for {
+		select {
+		case last = <-box:
+			if last.RunStatus == want {
+				return true, last
+			}
+		case <-r.ended:
+			return false, last
 		case <-late:
 			return false, last
 		}
@@ -341,6 +369,71 @@ func fromEnv(t *testing.T, name string, otherwise int) int {
 		t.Fatalf("%s=%q is no number above 0", name, text)
 	}
 	return n
+}
+
+// A stop command that changed in migrations.yaml makes the rest of a plan void.
+// In hybrid the new plan was never offered: its gate parity waited for a scan
+// of ZooKeeper that nobody made.
+func TestAPlanThatBecameVoidInHybridIsOfferedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
+		r := begin(t, c, s, afterEntry, func(_ uint64, kind string, b phases.Body) bool {
+			return kind == string(phases.KindMoved) && b.Moved.To == cluster.Hybrid
+		})
+		r.follow(30 * time.Minute)
+		r.end()
+		cfg := c.Migration()
+		cfg.Nodes = slices.Clone(cfg.Nodes)
+		for i := range cfg.Nodes {
+			cfg.Nodes[i].Commands.Stop = []string{"sim", "stop", "--gently", fmt.Sprint(cfg.Nodes[i].ID)}
+		}
+		r = beginWith(t, cfg, c, s, afterEntry, nil)
+		defer r.end()
+		blocked, last := r.until(status.Blocked, 10*time.Minute)
+		if !blocked || !strings.Contains(last.Headline, "changed since the approval") {
+			t.Fatalf("%s %q, want blocked by the change", last.RunStatus, last.Headline)
+		}
+		if err := r.m.Do(t.Context(), orchestrate.Command{Verb: orchestrate.Retry, Actor: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		ok, last := r.follow(30 * time.Minute)
+		judge(t, c, s, ok, last)
+	})
+}
+
+// A partition with one replica elects nobody while its broker restarts fast
+// enough; a step that waited for its election never ended.
+func TestOnlyPartitionsThatAnotherReplicaCanTakeOverMustShowAnElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
+		r := begin(t, c, s, afterEntry, nil)
+		defer r.end()
+		ok, last := r.follow(30 * time.Minute)
+		judge(t, c, s, ok, last)
+		entries, err := s.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sampled := 0
+		for _, e := range entries {
+			var b phases.Body
+			if err := json.Unmarshal(e.Body, &b); err != nil {
+				t.Fatal(err)
+			}
+			if b.Opened == nil {
+				continue
+			}
+			for _, led := range b.Opened.Baseline.Led {
+				sampled++
+				if led.Topic == "scratch" { // the topic with one replica
+					t.Errorf("step %s waits for an election of %s-%d", b.Opened.Step, led.Topic, led.Partition)
+				}
+			}
+		}
+		if sampled == 0 {
+			t.Error("no partition was sampled")
+		}
+	})
 }
 
 // The page may ask before the loop has begun; it was told nothing then.
