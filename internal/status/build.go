@@ -48,7 +48,9 @@ func Build(in Input) Status {
 	s.Headline, s.Next = words(in, s.RunStatus)
 	s.Since = since(in, s.RunStatus)
 	for _, v := range in.Judgement.Verdicts {
-		s.Gates = append(s.Gates, gateOf(v))
+		if matters(in, v) {
+			s.Gates = append(s.Gates, gateOf(v))
+		}
 	}
 	for _, n := range in.Config.Inventory().Nodes() {
 		s.Nodes = append(s.Nodes, nodeOf(in, n))
@@ -202,6 +204,17 @@ func stamp(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// matters: while a person is asked for a plan, gates that only a later plan
+// needs would look like alarms; what that plan will change is not wrong yet.
+func matters(in Input, v gates.Judged) bool {
+	if in.Decision.Verb != phases.Ask || in.Decision.Offer == nil {
+		return true
+	}
+	return slices.ContainsFunc(v.Sets, func(key string) bool {
+		return key == phases.WatchSet || key == phases.RevertSet || key == phases.EnterKey(in.Decision.Offer.Phase)
+	})
 }
 
 func gateOf(v gates.Judged) Gate {

@@ -174,10 +174,24 @@ func TestStepsAndActionsShowHowFarTheyAre(t *testing.T) {
 
 func TestGatesCarryTheirEvidence(t *testing.T) {
 	in := resting()
-	in.Judgement = gates.Judgement{Verdicts: []gates.Judged{{Verdict: gates.Verdict{Gate: "parity", Evidence: "not read", Source: "scan"}, Blocks: []string{"the soak"}}}}
+	in.Judgement = gates.Judgement{Verdicts: []gates.Judged{{Verdict: gates.Verdict{Gate: "parity", Evidence: "not read", Source: "scan"}, Blocks: []string{"the soak"}, Sets: []string{phases.WatchSet}}}}
 	g := Build(in).Gates[0]
 	if g.Verdict != "unknown" || g.Evidence != "not read" || g.ObservedAt != nil || g.Subjects == nil || g.Blocks[0] != "the soak" {
 		t.Errorf("gate %+v: the zero verdict reads unknown, absent times are null", g)
+	}
+}
+
+func TestAPersonWhoIsAskedSeesNoGateThatOnlyALaterPlanNeeds(t *testing.T) {
+	in := resting()
+	later := gates.Judged{Verdict: gates.Verdict{Gate: "flag-on", Result: gates.Fail}, Sets: []string{phases.EnterKey("finalize")}}
+	now := gates.Judged{Verdict: gates.Verdict{Gate: "parity", Result: gates.Fail}, Sets: []string{phases.EnterKey(in.Decision.Offer.Phase)}}
+	in.Judgement.Verdicts = []gates.Judged{later, now}
+	if got := Build(in).Gates; len(got) != 1 || got[0].Name != "parity" {
+		t.Errorf("asked for %s, gates %+v", in.Decision.Offer.Phase, got)
+	}
+	in.Decision = phases.Decision{Verb: phases.Wait}
+	if got := Build(in).Gates; len(got) != 2 {
+		t.Errorf("waiting, gates %+v", got)
 	}
 }
 
