@@ -2,7 +2,7 @@ KAFKA_VERSION ?= 3.9.2
 OUT ?= bin
 GO ?= go
 
-.PHONY: help build check test nightly rehearse jars update fix fuzz bench clean
+.PHONY: help build check test nightly sim demo rehearse jars update fix fuzz bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -16,15 +16,21 @@ rehearse: jars build ## the main job: migrate a real cluster on this machine, fo
 check: ## everything that needs no Kafka, under a minute
 	@test -z "$$(gofmt -l cmd internal test web)" || { echo "gofmt is needed on:"; gofmt -l cmd internal test web; exit 1; }
 	$(GO) vet ./...
-	$(GO) test $$($(GO) list ./... | grep -v /test/lab)
+	$(GO) test -short $$($(GO) list ./... | grep -v /test/lab)
 
 test: jars ## all that CI runs, real ZooKeeper and Kafka included
 	@test -z "$$(gofmt -l cmd internal test web)" || { echo "gofmt is needed on:"; gofmt -l cmd internal test web; exit 1; }
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 1 -timeout 40m ./...
 
-nightly: jars ## longer matrices: every test with the race detector
-	$(GO) test -race -count=1 -p 1 -timeout 120m ./...
+nightly: jars ## longer matrices: every test with the race detector, 400 seeds of random faults
+	SIM_N=400 $(GO) test -race -count=1 -p 1 -timeout 180m ./...
+
+sim: ## random faults in the simulator: make sim SEED=7, or N=200 seeds
+	SIM_SEED=$(SEED) SIM_N=$(N) $(GO) test -count=1 -timeout 60m -run TestWhatever -v ./internal/orchestrate
+
+demo: build ## the service and its page on a simulated cluster, no Java
+	$(OUT)/migrator demo $(ARGS)
 
 jars: ## get Kafka's and ZooKeeper's jars through Maven into .lab, once
 	@sh internal/lab/jars.sh $(KAFKA_VERSION) .lab/kafka-$(KAFKA_VERSION)

@@ -40,6 +40,7 @@ Exit 0: all promises held. 1: one did not, or the rehearsal was interrupted.
 	f.DurationVar(&o.Soak, "soak", o.Soak, "required healthy time in dual-write")
 	f.StringVar(&o.Roll, "roll", o.Roll, "what is restarted at once: node or rack")
 	f.StringVar(&o.Kafka, "kafka", o.Kafka, "Kafka version, 3.9.x")
+	f.StringVar((*string)(&o.RevertFrom), "revert-from", "", "go back to plain ZooKeeper once from load, hybrid or dual-write, then migrate again")
 	f.BoolVar(&o.Verbose, "verbose", false, "every change in the timeline, and the service's log on stderr")
 	return cmd
 }

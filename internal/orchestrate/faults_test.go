@@ -278,6 +278,9 @@ func defaultSeeds(t *testing.T) int {
 	if fromEnv(t, "SIM_SEED", 1_000_000) != 1_000_000 {
 		return 1
 	}
+	if testing.Short() {
+		return 10
+	}
 	return 40
 }
 

@@ -25,6 +25,7 @@ type follower struct {
 	out      io.Writer
 	timeline *timeline
 
+	detour   *detour
 	approved string // the digest; the stream may still hold statuses from before
 	refused  string // what was said last of a refusal
 	last     status.Status
@@ -61,6 +62,12 @@ func (f *follower) see(ctx context.Context, now status.Status) (done bool, err e
 		return true, nil
 	case status.Blocked:
 		return false, blocked(now)
+	default:
+	}
+	if busy, err := f.detour.see(ctx, f, now); busy || err != nil {
+		return false, err
+	}
+	switch now.RunStatus {
 	case status.NeedsApproval:
 		return false, f.approve(ctx, now)
 	default:

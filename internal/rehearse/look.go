@@ -23,6 +23,7 @@ type Seen struct {
 	Alone   Alone
 	Witness canary.Verification // of our own client, which ran from before the first step until after the last
 	Stats   canary.Stats        // of the same
+	Detour  *detour             // nil: straight forward
 }
 
 // Node is one node as the lab and its own logs show it.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"migrator/internal/cluster"
 )
 
 const (
@@ -31,6 +33,8 @@ func (o *Options) complete(now time.Time) error {
 		return usage("--soak %s: want 1s to 24h", o.Soak)
 	case o.Roll != "node" && o.Roll != "rack":
 		return usage("--roll %q: want node or rack", o.Roll)
+	case o.RevertFrom != "" && o.RevertFrom != cluster.Load && o.RevertFrom != cluster.Hybrid && o.RevertFrom != cluster.DualWrite:
+		return usage("--revert-from %q: want load, hybrid or dual-write", o.RevertFrom)
 	case !version39.MatchString(o.Kafka):
 		return usage("--kafka %q: only 3.9.x can be taken through the whole migration", o.Kafka)
 	}

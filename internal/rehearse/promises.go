@@ -24,7 +24,44 @@ func Broken(all []Promise) []Promise {
 
 // Judge judges every promise; what was not seen is not kept.
 func Judge(s Seen) []Promise {
-	return []Promise{kraft(s), postMigration(s), alone(s), witness(s), verified(s), brokerStarts(s), controllerStarts(s), drills(s), order(s)}
+	all := []Promise{kraft(s), postMigration(s), alone(s), witness(s), verified(s), drills(s), order(s)}
+	if s.Detour != nil {
+		return append(all, s.Detour.promise(), everyStart(s))
+	}
+	return append(all, brokerStarts(s), controllerStarts(s))
+}
+
+// everyStart: after a way back the number of restarts depends on where it
+// began, so each start is looked for in the journal.
+func everyStart(s Seen) Promise {
+	want := map[int32]int{}
+	for _, st := range s.Pack.Steps {
+		for _, a := range st.Actions {
+			if a.Kind == plan.Start && a.Node != nil && len(a.Tries) > 0 {
+				want[*a.Node]++
+			}
+		}
+	}
+	for _, d := range s.Pack.Drill.Runs {
+		if d.Kind != baselineKind {
+			want[d.Node]++
+		}
+	}
+	for _, n := range s.Nodes {
+		if n.Role == cluster.Broker {
+			want[n.ID]++ // the lab's own
+		}
+	}
+	wrong := func(n Node) string {
+		if n.Starts == want[n.ID] {
+			return ""
+		}
+		return fmt.Sprintf("%d starts, the journal has %d", n.Starts, want[n.ID])
+	}
+	p := Promise{Text: "no node was started but by a step or a drill"}
+	b, c := everyNode(s, cluster.Broker, p.Text, wrong), everyNode(s, cluster.Controller, p.Text, wrong)
+	p.Kept, p.Seen = b.Kept && c.Kept, b.Seen+"; "+c.Seen
+	return p
 }
 
 func kraft(s Seen) Promise {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"migrator/internal/cluster"
 	"migrator/internal/lab"
 )
 
@@ -31,8 +32,11 @@ type Options struct {
 	Roll    string // node | rack
 	Kafka   string // 3.9.x
 	Out     string // folder of the evidence: absent or empty; "" = a new one in the working directory
-	Keep    bool   // leave cluster and page up until ctx ends
-	Verbose bool   // the service's log also on stderr, every headline in the timeline
+	// RevertFrom is a phase to go back from once, to plain ZooKeeper, before the
+	// migration is done whole; empty: straight forward.
+	RevertFrom cluster.Phase
+	Keep       bool // leave cluster and page up until ctx ends
+	Verbose    bool // the service's log also on stderr, every headline in the timeline
 
 	Stdout, Stderr io.Writer
 }
@@ -83,7 +87,11 @@ func run(ctx context.Context, o Options) (err error) {
 
 // migrate drives the migration to its end and judges the promises.
 func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
-	f := follower{client: s.client, out: o.Stdout, timeline: newTimeline(begun, o.Verbose)}
+	back, err := newDetour(o.RevertFrom, s.cluster.BrokerIDs(), s.cluster.PropertiesPath)
+	if err != nil {
+		return err
+	}
+	f := follower{client: s.client, out: o.Stdout, timeline: newTimeline(begun, o.Verbose), detour: back}
 	if err := f.follow(ctx, runLimit+2*o.Soak); err != nil {
 		return s.withEvidence(ctx, o, err)
 	}
@@ -92,7 +100,7 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	if err != nil {
 		return s.withEvidence(ctx, o, fmt.Errorf("look at the result: %w", err))
 	}
-	seen.Took = time.Since(begun)
+	seen.Took, seen.Detour = time.Since(begun), back
 	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
 		return fmt.Errorf("write the evidence: %w", err)
 	}

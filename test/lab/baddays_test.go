@@ -75,6 +75,32 @@ func TestBadDays(t *testing.T) {
 	op.drive(4*time.Minute, func(s status.Status) bool {
 		return s.Phase != nil && *s.Phase == cluster.Load && s.PhaseComplete && s.RunStatus == status.NeedsApproval
 	})
+	op.losesItsDataFolder()
+}
+
+// losesItsDataFolder: with an empty store the facts say where the cluster is,
+// and a plan whose first step is to adopt it brings the migration on.
+func (op *operator) losesItsDataFolder() {
+	op.t.Helper()
+	before := op.starts(op.c.BrokerIDs())
+	op.kill()
+	if err := os.RemoveAll(op.data); err != nil {
+		op.t.Fatal(err)
+	}
+	op.start()
+	offered := op.drive(time.Minute, func(s status.Status) bool { return s.RunStatus == status.NeedsApproval })
+	if offered.Phase == nil || *offered.Phase != cluster.Load || offered.Plan.Steps[0].Kind != "adopt" {
+		op.t.Fatalf("phase %v, first step %+v; want load, adopted", offered.Phase, offered.Plan.Steps[0].Step)
+	}
+	op.advance(offered)
+	op.drive(2*time.Minute, func(s status.Status) bool {
+		return s.PhaseComplete && s.RunStatus == status.NeedsApproval && s.Plan.Phase == cluster.Hybrid
+	})
+	for id, n := range op.starts(op.c.BrokerIDs()) {
+		if n != before[id] {
+			op.t.Errorf("broker %d was restarted to be adopted", id)
+		}
+	}
 }
 
 // fileEditedBetweenPlanAndApproval: what was read is no longer what would be done.
