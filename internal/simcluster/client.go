@@ -75,7 +75,7 @@ func (c *Cluster) writeMetadata() bool {
 	}
 	t.marker = strconv.FormatInt(c.now.UnixMilli(), 10)
 	if c.acting() == byQuorum {
-		c.quorum.highWatermark++
+		c.quorum.record()
 	}
 	return true
 }

@@ -67,7 +67,8 @@ func (c *Cluster) copied(leading *process, epoch int32) {
 	if q.leading != leading || q.epoch != epoch || !c.zk.writable() {
 		return
 	}
-	q.highWatermark += 100
+	q.highWatermark += 99
+	q.record()
 	c.nodes[q.leader].say(lineCopyDone, "completed migration of metadata from ZooKeeper to KRaft")
 	c.setState(cluster.StateMigration)
 	c.dualWrite()

@@ -49,6 +49,14 @@ func (l *Life) Do(ctx context.Context, t execute.Task) (execute.Result, error) {
 		return l.electPreferred(ctx, t)
 	case plan.RunDrill:
 		return l.drill(ctx, t)
+	case plan.SaveImage:
+		return l.saveImage(t)
+	case plan.Archive:
+		return l.archive(ctx, t)
+	case plan.Disable:
+		return execute.Result{Detail: "disabled"}, nil
+	case plan.RevertZnodes:
+		return l.revertZnodes(ctx)
 	default:
 		return execute.Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}
@@ -223,6 +231,8 @@ func (l *Life) Probe(ctx context.Context, t execute.Task) (execute.Probed, strin
 		return l.lasting(ctx, is, func(n *node) bool { return n.meta != nil })
 	case plan.Start:
 		return l.lasting(ctx, is, func(n *node) bool { return n.proc != nil })
+	case plan.RevertZnodes:
+		return l.probeZnodes()
 	default:
 		return execute.ProbedNotDone, "safe to repeat", nil
 	}

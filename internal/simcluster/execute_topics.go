@@ -2,15 +2,12 @@ package simcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"migrator/internal/execute"
 )
-
-var errNoController = errors.New("no controller answers")
 
 // change waits until somebody can change topics and lets f do it.
 func (l *Life) change(ctx context.Context, what string, f func() bool) error {
@@ -58,10 +55,9 @@ func (l *Life) saveZnodes(ctx context.Context) (execute.Result, error) {
 	if !pause(ctx, 300*time.Millisecond) {
 		return execute.Result{}, ctx.Err()
 	}
-	var err error
-	_ = l.within(func() error {
+	err := l.within(func() error {
 		if !l.c.zk.writable() {
-			err = errors.New("connection loss")
+			return errNoZooKeeper
 		}
 		return nil
 	})
@@ -94,7 +90,7 @@ func (l *Life) electPreferred(ctx context.Context, t execute.Task) (execute.Resu
 		return true
 	})
 	if err != nil {
-		return execute.Result{}, fmt.Errorf("%w: %w", errNoController, err)
+		return execute.Result{}, err
 	}
 	return execute.Result{Detail: fmt.Sprintf("%d partitions got their preferred leader", moved)}, nil
 }

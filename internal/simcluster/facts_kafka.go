@@ -17,6 +17,7 @@ func (c *Cluster) brokerFacts(s *facts.Snapshot, begun time.Time) {
 	for _, n := range c.nodes {
 		s.API[n.ID] = c.apiFact(n, begun)
 	}
+	c.namedFacts(s, begun)
 	const source = "Metadata through brokers"
 	if !slices.ContainsFunc(c.brokers(), func(n *node) bool { return n.serves() && !c.unreachable(n.ID) }) {
 		s.Metadata = facts.Unknown[facts.Metadata]("no broker answers", source, begun)
@@ -40,6 +41,25 @@ func (c *Cluster) brokerFacts(s *facts.Snapshot, begun time.Time) {
 	s.Metadata = facts.Known(md, source, begun)
 	s.MinISR = facts.Known(minISR, "DescribeConfigs through brokers", begun)
 	s.Reassigning = facts.Known([]string{}, "ListPartitionReassignments", begun)
+}
+
+// namedFacts are whom each broker takes for the controller: under a quorum any
+// broker's id, another one in each answer.
+func (c *Cluster) namedFacts(s *facts.Snapshot, begun time.Time) {
+	s.Named = map[int32]facts.Fact[[]int32]{}
+	for _, n := range c.brokers() {
+		if !n.serves() || c.unreachable(n.ID) {
+			continue
+		}
+		named := make([]int32, 10)
+		for i := range named {
+			named[i] = c.pick(c.brokers()).ID
+			if c.acting() == byZooKeeper {
+				named[i] = c.zk.holder.id
+			}
+		}
+		s.Named[n.ID] = facts.Known(named, "Metadata of one broker", begun)
+	}
 }
 
 // quorumFacts are each controller's own answers and the log of the leader.
@@ -83,6 +103,7 @@ func (c *Cluster) followers() (voters, observers []facts.Replica) {
 func (c *Cluster) image() kraftlog.Image {
 	q := &c.quorum
 	out := kraftlog.Image{Offset: q.highWatermark - 1, HasOffset: q.highWatermark > 0, Epoch: q.epoch, State: q.state, HasState: q.hasState,
+		LastChange: q.lastChange, HasChange: q.lastChange > 0,
 		Brokers: map[int32]kraftlog.Broker{}, Controllers: map[int32]kraftlog.Controller{}, Topics: map[string]kraftlog.Topic{},
 		Features: map[string]int16{"metadata.version": q.level}, TopicConfigs: map[string]map[string]string{}}
 	for id, r := range q.brokers {

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"migrator/internal/config"
 	"migrator/internal/facts"
 	"migrator/internal/journal"
 )
@@ -70,9 +69,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-// Migration is the configuration of the cluster.
-func (l *Life) Migration() config.Migration { return l.c.cfg }
 
 // RecordFunc reads a journal.
 type RecordFunc func() ([]journal.Entry, error)

@@ -19,18 +19,16 @@ const (
 )
 
 func (c *Cluster) acting() actor {
-	q := &c.quorum
-	if q.hasState && (q.state == cluster.StateMigration || q.state == cluster.StatePostMigration) {
-		if q.leader == 0 {
-			return byNobody
-		}
+	q, h := &c.quorum, c.zk.holder
+	rules := q.hasState && (q.state == cluster.StateMigration || q.state == cluster.StatePostMigration)
+	switch {
+	case rules && q.leader != 0:
 		return byQuorum
+	case h != nil && h.owner != nil && c.nodes[h.id].proc == h.owner && c.zk.writable():
+		return byZooKeeper // before the copy, and after /controller was given back
+	default:
+		return byNobody
 	}
-	h := c.zk.holder
-	if h != nil && h.owner != nil && c.nodes[h.id].proc == h.owner && c.zk.writable() {
-		return byZooKeeper
-	}
-	return byNobody
 }
 
 type topic struct {
@@ -133,7 +131,7 @@ func (c *Cluster) wrote(p *partition) {
 	p.elected = c.zk.epoch
 	if c.acting() == byQuorum {
 		p.elected = int(c.quorum.epoch)
-		c.quorum.highWatermark++
+		c.quorum.record()
 	}
 }
 

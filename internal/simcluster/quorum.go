@@ -16,6 +16,7 @@ type quorum struct {
 	leading       *process
 	epoch         int32
 	highWatermark int64
+	lastChange    int64 // the newest record that is more than a sign of life
 	electing      bool
 	orderly       bool // the last leader left in good order
 
@@ -41,6 +42,12 @@ type controllerRecord struct {
 
 func newQuorum() quorum {
 	return quorum{orderly: true, brokers: map[int32]*brokerRecord{}, controllers: map[int32]controllerRecord{}}
+}
+
+// record writes one record that changes something.
+func (q *quorum) record() {
+	q.highWatermark++
+	q.lastChange = q.highWatermark
 }
 
 // voting are the controllers that can take part now.
@@ -89,7 +96,7 @@ func (c *Cluster) elects() {
 func (c *Cluster) activate(n *node, rounds int32) {
 	q := &c.quorum
 	q.leader, q.leading, q.epoch, q.orderly = n.ID, n.proc, q.epoch+rounds, true
-	q.highWatermark++
+	q.record()
 	flag := n.proc.mode == cluster.KRaftMigrating
 	switch {
 	case !q.hasState:
@@ -106,7 +113,7 @@ func (c *Cluster) activate(n *node, rounds int32) {
 
 func (c *Cluster) setState(s cluster.MigrationState) {
 	c.quorum.hasState, c.quorum.state = true, s
-	c.quorum.highWatermark++
+	c.quorum.record()
 	for _, n := range c.controllers() {
 		if n.serves() {
 			n.lines = append(n.lines, line{kind: lineState, state: s})
@@ -140,7 +147,7 @@ func (c *Cluster) registerKRaft(n *node) {
 	if ok && !r.fenced {
 		return // registered, or refused as a duplicate until the earlier one's session ends
 	}
-	q.highWatermark++
+	q.record()
 	q.brokers[n.ID] = &brokerRecord{owner: n.proc, migrating: migrating, offset: q.highWatermark}
 }
 
@@ -149,7 +156,7 @@ func (c *Cluster) registerController(n *node) {
 	if q.leader == 0 || !n.serves() || n.proc.stopping || q.controllers[n.ID].owner == n.proc {
 		return
 	}
-	q.highWatermark++
+	q.record()
 	q.controllers[n.ID] = controllerRecord{owner: n.proc, ready: n.proc.mode == cluster.KRaftMigrating, offset: q.highWatermark}
 }
 
@@ -166,7 +173,7 @@ func (c *Cluster) fence() {
 		}
 		if r.owner.drained || c.now.Sub(n.died) >= c.scaled(heartbeatTimeout) {
 			r.fenced = true
-			c.quorum.highWatermark++
+			c.quorum.record()
 		}
 	}
 }

@@ -173,6 +173,9 @@ func (r *rules) mayFinalize(c *Cluster, what string) {
 
 // stops: never more of our nodes down than the batch, never the majority.
 func (r *rules) stops(c *Cluster, t execute.Task, what string) {
+	if t.Step.Kind == plan.StopControllers {
+		return // for good, on the way back
+	}
 	if r.down == nil {
 		r.down = map[int32]string{}
 	}
