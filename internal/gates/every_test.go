@@ -30,7 +30,7 @@ func healthy() map[string][]View {
 		MetadataWrite: at(loaded), Parity: at(loaded),
 		NoOtherDown: at(rolling), QuorumHeadroom: at(rolling), ISRWithout: at(rolling), ISRFull: at(rolling), NoReassign: at(rolling), BatchFile: at(rolling),
 		Running: at(rolling), Restarted: at(rolling), ModeReached: at(rolling), CaughtUp: at(rolling), ISRAsBefore: at(rolling), Elections: at(rolling), NoFatal: at(rolling),
-		AllKRaft: at(dualWriting), IDsEmpty: at(dualWriting), FlagOn: at(dualWriting), Ensemble: at(dualWriting), NoOffline: at(dualWriting),
+		AllKRaft: at(dualWriting), IDsEmpty: at(dualWriting), FlagOn: at(dualWriting), Ensemble: at(dualWriting), EnsembleWhole: at(dualWriting), NoOffline: at(dualWriting),
 		CanaryHealthy: at(dualWriting), SameLeader: at(dualWriting), BrokersSteady: at(dualWriting), ISRWhole: at(dualWriting),
 		SoakWhole: at(dualWriting), DrillPassed: at(dualWriting), WayBack: at(dualWriting),
 		Drained: at(loaded), ControllersDown: at(controllersGone), StoresAgree: at(controllersGone), Follows: at(handedBack),

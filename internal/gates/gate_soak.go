@@ -133,6 +133,29 @@ func judgeEnsemble(l *look) {
 	}
 }
 
+// judgeEnsembleWhole holds the soak while ZooKeeper has only a majority: one
+// more lost server would stop dual write and every way back.
+func judgeEnsembleWhole(l *look) {
+	l.todo = "ZooKeeper still serves, but the next lost server would end that. The soak's clock waits; bring the named servers back."
+	members, ok := use(l, "ZooKeeper's servers", l.v.Snapshot.Ensemble)
+	if !ok {
+		return
+	}
+	if len(members) == 0 {
+		l.unsure("no ZooKeeper server is configured")
+		return
+	}
+	for _, m := range members {
+		switch {
+		case m.Serving == nil:
+			l.note("%s gives no answer that can be read: it is not counted", cut(m.Address))
+		case !*m.Serving:
+			l.bad(cut(m.Address), "%s does not serve %s", cut(m.Address), cut(m.Why))
+		}
+	}
+	l.pass("%s configured, none is known to be away", plural(len(members), "server is", "servers are"))
+}
+
 func judgeCanaryHealthy(l *look) {
 	l.todo = "Clients feel this. Look for partitions without a leader and brokers that do not answer before the next step."
 	if l.v.Settings.CanaryOff {

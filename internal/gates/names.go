@@ -61,6 +61,7 @@ const (
 	IDsEmpty      = "no-zookeeper-brokers"
 	FlagOn        = "flag-on"
 	Ensemble      = "zookeeper-ensemble" // majority and writable
+	EnsembleWhole = "zookeeper-whole"    // every configured server serves
 	NoOffline     = "no-offline-partition"
 	CanaryHealthy = "canary"
 	SameLeader    = "no-unplanned-election"

@@ -98,6 +98,7 @@ func registry() []gate {
 		safety(IDsEmpty, "MIG162", "No broker is registered in ZooKeeper.", judgeIDsEmpty),
 		safety(FlagOn, "MIG163", "Every controller has the migration flag.", judgeFlagOn),
 		safety(Ensemble, "MIG164", "A majority of ZooKeeper serves and takes writes.", judgeEnsemble),
+		availability(EnsembleWhole, "MIG187", "Every configured ZooKeeper server serves.", judgeEnsembleWhole, Ensemble),
 		availability(NoOffline, "MIG165", "Every partition has a leader.", judgeNoOffline),
 		safety(CanaryHealthy, "MIG166", "Our own client loses nothing and is served.", judgeCanaryHealthy),
 		safety(SameLeader, "MIG167", "The active controller is the one of the soak's begin.", judgeSameLeader),

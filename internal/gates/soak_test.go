@@ -26,6 +26,9 @@ func TestDuringTheSoak(t *testing.T) {
 		broker(v, 3, func(b *kraftlog.Broker) { b.Fenced = true })
 	}
 	run(t, []row{
+		{name: "a ZooKeeper majority keeps dual write going", from: dualWriting, gate: Ensemble, want: Pass, edit: serving(yes, yes, no)},
+		{name: "and stops the clock of the soak", from: dualWriting, gate: EnsembleWhole, want: Fail, says: "zk does not serve", doing: "clock waits", edit: serving(yes, yes, no)},
+		{name: "a server that does not let itself be asked stops nothing", from: dualWriting, gate: EnsembleWhole, want: Pass, says: "not counted", edit: serving(yes, yes, nil)},
 		{name: "a broker left in migration mode", from: dualWriting, gate: AllKRaft, want: Fail, says: "broker 2 runs in mode zk-migrating",
 			edit: func(v *View) {
 				v.Snapshot.API[2] = known(facts.API{UpdateMetadata: true, ZkMigrationReady: true}, moment)

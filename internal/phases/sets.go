@@ -29,7 +29,7 @@ func StepKey(id, when string) string { return "step/" + id + "/" + when }
 
 // SoakGates must hold while a soak counts.
 func SoakGates() []string {
-	return []string{gates.StateMigration, gates.DualWrite, gates.FlagOn, gates.Ensemble, gates.NoOffline, gates.Parity,
+	return []string{gates.StateMigration, gates.DualWrite, gates.FlagOn, gates.Ensemble, gates.EnsembleWhole, gates.NoOffline, gates.Parity,
 		gates.CanaryHealthy, gates.MetadataWrite, gates.SameLeader, gates.BrokersSteady, gates.NoReassign, gates.ISRWhole}
 }
 

@@ -63,6 +63,8 @@ func (w *writer) lookCluster(gate string, _ plan.Step) ([]look, bool) {
 		return []look{{t.zk("ls", "/brokers/ids"), "names no broker but " + ids(m, cluster.Broker)}, {t.quorum("--replication"), "names no other node than those above, once controllers run"}}, true
 	case gates.Ensemble:
 		return []look{{w.members(), "more than half of the servers answer with a `Mode:`"}}, true
+	case gates.EnsembleWhole:
+		return []look{{w.members(), "every server answers with a `Mode:`; while one is away the clock of the soak stands still"}}, true
 	case gates.BrokersZK:
 		return []look{{t.zk("ls", "/brokers/ids"), "names every broker: " + ids(m, cluster.Broker)}, {w.inFiles(cluster.Broker, "^(process.roles|zookeeper.metadata.migration.enable)"), "prints nothing: no broker is on its way"}}, true
 	case gates.SameIBP:
