@@ -57,6 +57,14 @@ func (m *Machine) startRevert(r request) error {
 	case r.Confirm != m.cfg.Name:
 		return refuse("confirm", 3, "a revert restarts brokers and deletes znodes: type the migration's name (--confirm %s)", m.cfg.Name)
 	}
+	// The way back begins where the cluster is, which may be further than what
+	// the forward plan, whose gates had not passed yet, had recorded.
+	if l := m.located; l.OK && l.Phase.Index() > m.state.Phase.Index() {
+		moved := phases.Moved{From: m.state.Phase, To: l.Phase, Why: "as the revert begins: " + l.Why}
+		if err := m.appendOr(phases.KindMoved, r.Actor, phases.Body{Moved: &moved}); err != nil {
+			return err
+		}
+	}
 	m.offer = offer{built: &built, phase: r.To}
 	if !m.approve(r.Actor, r.Confirm) {
 		return refuse("journal", 3, "blocked: journal: %v", m.broken)

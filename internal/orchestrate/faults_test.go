@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"migrator/internal/cluster"
 	"migrator/internal/gates"
 	"migrator/internal/orchestrate"
 	"migrator/internal/phases"
@@ -224,7 +225,7 @@ func (tr *trial) repair() {
 		if want := state.Files[id]; want != "" && end.Files[id] != want && !writing(state, id) {
 			tr.note("a person puts the file of node %d back: %t", id, tr.c.PutBack(id, want))
 		}
-		if !slices.Contains(state.StoppedByUs(), id) {
+		if !slices.Contains(state.Stopped(), id) {
 			tr.c.Repair(id)
 		} else {
 			tr.c.Mend(id)
@@ -339,7 +340,7 @@ func (tr *trial) chaos() {
 
 // comesBack: whoever supervises the node starts it, unless we hold it down.
 func (tr *trial) comesBack(id int32) {
-	if !slices.Contains(fold(tr.t, tr.s).StoppedByUs(), id) {
+	if !slices.Contains(fold(tr.t, tr.s).Stopped(), id) {
 		tr.c.Repair(id)
 	}
 }
@@ -353,7 +354,33 @@ func (tr *trial) odd() {
 	if tr.last.Plan != nil {
 		commands = append(commands, orchestrate.Command{Verb: orchestrate.Advance, Digest: tr.last.Plan.Digest})
 	}
+	if tr.rng.IntN(2) == 0 {
+		tr.revert()
+		return
+	}
 	c := commands[tr.rng.IntN(len(commands))]
 	tr.note("command %s %s%s", c.Verb, c.Kind, c.Accept)
 	tr.command(c)
+}
+
+// revert turns the migration around, if that is possible right now.
+func (tr *trial) revert() {
+	if tr.r == nil {
+		return
+	}
+	to := []cluster.Phase{cluster.Initial, cluster.Load}[tr.rng.IntN(2)]
+	tr.note("revert to %s", to)
+	m, ended := tr.r.m, tr.r.ended
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	go func() {
+		defer cancel()
+		done := make(chan struct{})
+		go func() { defer close(done); _ = turnBack(ctx, m, tr.c.Migration().Name, to) }()
+		select {
+		case <-done:
+		case <-ended:
+			cancel()
+			<-done
+		}
+	}()
 }

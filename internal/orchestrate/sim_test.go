@@ -263,10 +263,21 @@ func notPassing(s status.Status) string {
 func tail(s *simcluster.Store, n int) string {
 	entries, _ := s.Read()
 	var out []string
-	for _, e := range entries[max(0, len(entries)-n):] {
+	blocked := ""
+	for _, e := range entries {
+		switch what := string(e.Body); {
+		case e.Kind == string(phases.KindSoak), e.Kind == string(phases.KindCanary), e.Kind == string(phases.KindRetried) && blocked != "":
+			continue
+		case e.Kind == string(phases.KindBlocked) && what == blocked:
+			continue // again and again
+		case e.Kind == string(phases.KindBlocked):
+			blocked = what
+		default:
+			blocked = ""
+		}
 		out = append(out, fmt.Sprintf("%d %s %s %.300s", e.Seq, e.Time.Format(time.TimeOnly), e.Kind, e.Body))
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(out[max(0, len(out)-n):], "\n")
 }
 
 // fold is the state that a journal tells.

@@ -1,7 +1,9 @@
 package orchestrate_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -132,6 +134,46 @@ func TestThereAndBackAgain(t *testing.T) {
 	t.Run("killed at every entry", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { killedAlways(t, want, afterEntry, true) })
 	})
+}
+
+// Between the start of the last broker and the end of its step the journal still
+// says hybrid. A revert given then was blocked for ever: the facts lay beyond it.
+func TestARevertMayBeginBeforeTheLastStepOfHybridHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
+		r := begin(t, c, s, afterEntry, nil)
+		defer r.end()
+		turned := make(chan error, 1)
+		go func() { turned <- r.turnBackInLastStep(t.Context()) }()
+		ok, last := r.follow(30 * time.Minute)
+		if err := <-turned; err != nil {
+			t.Fatal(err)
+		}
+		judge(t, c, s, ok, last)
+	})
+}
+
+// turnBackInLastStep reverts to load as soon as every broker runs in KRaft mode.
+func (r *run) turnBackInLastStep(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.ended:
+			return errors.New("ended before the last step of hybrid")
+		case <-tick.C:
+		}
+		st := r.m.Status()
+		kraft := 0
+		for _, n := range st.Nodes {
+			if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == cluster.KRaft {
+				kraft++
+			}
+		}
+		if kraft == 3 && st.Phase != nil && *st.Phase == cluster.Hybrid {
+			return turnBack(ctx, r.m, st.Name, cluster.Load)
+		}
+	}
 }
 
 // A stop command that changed in migrations.yaml makes the rest of a plan void.
