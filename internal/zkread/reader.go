@@ -156,7 +156,8 @@ func (r *Reader) ask(ctx context.Context, path string, call func() (node, error)
 		case errors.Is(err, zk.ErrNoAuth):
 			return node{}, &NodeError{Path: path, NotAllowed: true,
 				Reason: "exists, but its acl does not let us read it: give the migrator the brokers' zookeeper credentials or read access"}
-		case attempt < 3 && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired)):
+		case attempt < 3 && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrNoServer)):
+			// The last one also comes while the only server takes a moment to let us in again.
 			continue
 		}
 		return node{}, r.unreachable(path, err)

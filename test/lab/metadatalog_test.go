@@ -193,12 +193,6 @@ func (m *metadataLab) await(ctx context.Context, t *testing.T, log *kafkaread.Lo
 
 func (m *metadataLab) checkBeforeCopy(ctx context.Context, t *testing.T, log *kafkaread.Log) {
 	t.Helper()
-	for _, n := range m.nodes {
-		api, err := m.controllers.API(ctx, n.ID)
-		if err != nil || !api.ZkMigrationReady || !api.HasDescribeQuorum || api.HasUpdateMetadata || api.Finalized["metadata.version"] != 21 {
-			t.Errorf("controller %d says %+v, %v", n.ID, api, err)
-		}
-	}
 	q, _ := m.await(ctx, t, log, func(_ kafkaread.Quorum, image kraftlog.Image) error {
 		ready := 0
 		for _, registered := range image.Controllers {
@@ -214,11 +208,35 @@ func (m *metadataLab) checkBeforeCopy(ctx context.Context, t *testing.T, log *ka
 	if len(q.Voters) != len(m.nodes) {
 		t.Errorf("voters %+v", q.Voters)
 	}
+	for _, n := range m.nodes {
+		m.awaitAPI(ctx, t, n.ID)
+	}
 	api, err := m.brokers.API(ctx, "127.0.0.1", brokerPort(t, m.Bootstrap()[0]))
 	if err != nil || api.HasDescribeQuorum || !api.HasUpdateMetadata || api.ZkMigrationReady {
 		t.Errorf("a broker in plain ZooKeeper mode says %+v, %v", api, err)
 	}
 	m.checkHints(ctx, t)
+}
+
+// awaitAPI: a controller answers with what it has loaded of the log, and for a
+// moment that is metadata.version 1.
+func (m *metadataLab) awaitAPI(ctx context.Context, t *testing.T, id int32) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		api, err := m.controllers.API(ctx, id)
+		if err == nil && api.ZkMigrationReady && api.HasDescribeQuorum && !api.HasUpdateMetadata && api.Finalized["metadata.version"] == 21 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("controller %d says %+v, %v", id, api, err)
+		case <-tick.C:
+		}
+	}
 }
 
 // checkHints asks with stale knowledge: at a follower, and in an old epoch.
