@@ -54,7 +54,7 @@ func (e *Executor) drill(ctx context.Context, t Task) (Result, error) {
 		partitions = len(m.Partitions)
 	}
 	limits := drill.Limits{MaxUnavailable: e.m.Drill.MaxUnavailable, DualWrite: drill.DualWriteLimit(partitions), Return: returnLimit}
-	r, err := drill.Run(ctx, t.Action.Drill, n.ID, e.probes(), commands, limits, func(s drill.Sample) { e.tell(fmt.Sprintf("%s drill of controller %d", t.Action.Drill, n.ID)) })
+	r, err := drill.Run(ctx, t.Action.Drill, n.ID, e.probes(), commands, limits, nil)
 	run := &phases.DrillRun{Kind: t.Action.Drill, Node: n.ID, NewLeader: r.NewLeader, LeaderMS: r.LeaderMS, MetadataMS: r.MetadataWriteMS, DualWriteMS: r.DualWriteMS,
 		UnavailableMS: r.UnavailableMS, EpochBefore: r.EpochBefore, EpochAfter: r.EpochAfter, ZKEpochBefore: r.ZKEpochBefore, ZKEpochAfter: r.ZKEpochAfter,
 		Passed: r.Passed, Why: r.Why}

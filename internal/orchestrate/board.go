@@ -13,6 +13,7 @@ import (
 type board struct {
 	mu     sync.Mutex
 	status status.Status
+	doing  string // what a long action says of itself
 	snap   facts.Snapshot
 	subs   map[chan status.Status]struct{}
 }
@@ -29,6 +30,13 @@ func (m *Machine) Facts() facts.Snapshot {
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
 	return m.board.snap
+}
+
+// Doing is what a long action tells of its progress; the next published status shows it.
+func (m *Machine) Doing(text string) {
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	m.board.doing = text
 }
 
 // Subscribe answers a mailbox that holds the newest status, and how to give it back.
@@ -57,9 +65,13 @@ func (m *Machine) publish() {
 	if m.broken != nil {
 		in.Broken = m.broken.Error()
 	}
-	s := status.Build(in)
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
+	if len(m.busy) == 0 {
+		m.board.doing = ""
+	}
+	in.Doing = m.board.doing
+	s := status.Build(in)
 	m.board.status, m.board.snap = s, m.snap
 	for box := range m.board.subs {
 		select {

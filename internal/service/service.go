@@ -25,7 +25,6 @@ type Options struct {
 	DataDir   string
 	Log       *slog.Logger
 	Failpoint func(orchestrate.Boundary) // nil outside tests
-	Topics    []string                   // further topics the canary produces to, for a rehearsal
 }
 
 // Service holds the store and a machine for each migration.
@@ -66,7 +65,7 @@ func Open(o Options) (*Service, error) {
 func known(kind string) bool { return slices.Contains(phases.Kinds(), phases.Kind(kind)) }
 
 func (s *Service) open(m config.Migration, o Options) (*running, error) {
-	r := &running{cfg: m, canary: newWorkload(m, o.Topics), driver: newDriver(m.ZooKeeper.Connect, s.store.ID())}
+	r := &running{cfg: m, canary: newWorkload(m), driver: newDriver(m.ZooKeeper.Connect, s.store.ID())}
 	var err error
 	if r.executor, err = execute.New(m, s.store.Blobs()); err != nil {
 		return nil, fmt.Errorf("migration %s: %w", m.Name, err)
@@ -83,6 +82,7 @@ func (s *Service) open(m config.Migration, o Options) (*running, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("migration %s: %w", m.Name, err), r.close())
 	}
+	r.executor.Progress = r.machine.Doing
 	return r, nil
 }
 

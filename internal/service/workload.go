@@ -18,8 +18,8 @@ type workload struct {
 	ended   *canary.Canary // the last one that was stopped
 }
 
-func newWorkload(m config.Migration, topics []string) *workload {
-	return &workload{opts: canary.Options{Bootstrap: m.Kafka.Bootstrap, Topic: m.Canary.Topic, Topics: topics, Interval: m.Canary.Interval}}
+func newWorkload(m config.Migration) *workload {
+	return &workload{opts: canary.Options{Bootstrap: m.Kafka.Bootstrap, Topic: m.Canary.Topic, Interval: m.Canary.Interval}}
 }
 
 // Start begins producing; it is an error when the topic does not exist.

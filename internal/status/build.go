@@ -27,6 +27,7 @@ type Input struct {
 	Offer     *plan.Plan
 	Clock     phases.Clock
 	Busy      []string
+	Doing     string // what a long action says of its progress
 	Broken    string
 	Now       time.Time
 }
@@ -136,6 +137,8 @@ func executing(in Input) (headline, next string) {
 // openDetail says what the open step does or waits for right now.
 func openDetail(in Input, step plan.Step) string {
 	switch {
+	case len(in.Busy) > 0 && in.Doing != "":
+		return " (" + strings.Join(in.Busy, ", ") + ": " + in.Doing + ")"
 	case len(in.Busy) > 0:
 		return " (" + strings.Join(in.Busy, ", ") + ")"
 	case step.Kind == plan.SoakEnd && in.Clock.PausedBecause == "" && in.Judgement.Set(phases.SoakSet).Passing:

@@ -172,6 +172,15 @@ func TestStepsAndActionsShowHowFarTheyAre(t *testing.T) {
 	}
 }
 
+func TestALongActionShowsHowFarItIs(t *testing.T) {
+	in := resting()
+	executingPlan(&in, "roll-broker-1")
+	in.Busy, in.Doing = []string{"save-znodes"}, "saved 1024 of 4000 znodes seen"
+	if h := Build(in).Headline; !strings.Contains(h, "save-znodes: saved 1024 of 4000 znodes seen") {
+		t.Errorf("headline %q", h)
+	}
+}
+
 func TestGatesCarryTheirEvidence(t *testing.T) {
 	in := resting()
 	in.Judgement = gates.Judgement{Verdicts: []gates.Judged{{Verdict: gates.Verdict{Gate: "parity", Evidence: "not read", Source: "scan"}, Blocks: []string{"the soak"}, Sets: []string{phases.WatchSet}}}}
