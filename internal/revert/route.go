@@ -99,8 +99,11 @@ func (c *Choice) toInitial(v view, down bool) {
 	case down && v.kraft == 0:
 		// A revert was interrupted after the controllers went: whatever is left.
 		c.Route = G
+		if v.copied {
+			c.Stages = []Stage{Compare} // before the copy the log held nothing to compare with
+		}
 		if v.heldByKRaft || v.migrationThere {
-			c.Stages = []Stage{Compare, Znodes}
+			c.Stages = append(c.Stages, Znodes)
 		}
 		if v.heldByKRaft {
 			c.Stages = append(c.Stages, Follow)

@@ -77,6 +77,7 @@ func TestTheRouteFollowsTheFacts(t *testing.T) {
 		{"to load from some", world(true, true, kraft, mig, mig), cluster.Load, nil, D, []Stage{RollMigrating}},
 		{"to load from all", world(true, true, kraft, kraft, kraft), cluster.Load, nil, E, []Stage{RollMigrating}},
 		{"interrupted before the znodes", world(true, true, mig, mig, mig), cluster.Initial, all, G, []Stage{Compare, Znodes, Follow, RollZK}},
+		{"interrupted before the znodes, nothing was ever copied", world(false, false, mig, zk, zk), cluster.Initial, all, G, []Stage{Znodes, RollZK}},
 		{"interrupted in the last roll", func() facts.Snapshot {
 			s := world(false, false, zk, mig, mig)
 			s.Migration = known(facts.MigrationZnode{})
