@@ -281,7 +281,10 @@ func defaultSeeds() int {
 	if os.Getenv("SIM_SEED") != "" {
 		return 1
 	}
-	return 16
+	if testing.Short() {
+		return 8
+	}
+	return 40
 }
 
 var availability = []string{gates.NoOtherDown, gates.ISRFull, gates.ISRWithout, gates.QuorumHeadroom, gates.NoOffline, gates.BrokersRegistered}

@@ -131,6 +131,9 @@ func TestThereAndBackAgain(t *testing.T) {
 	if diff := cmp.Diff(forward(t).end, want.end); diff != "" {
 		t.Errorf("the second attempt ends otherwise (-forward only +there and back):\n%s", diff)
 	}
+	if testing.Short() {
+		return
+	}
 	t.Run("killed at every entry", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { killedAlways(t, want, afterEntry, true) })
 	})
