@@ -327,7 +327,7 @@ func (m *metadataLab) checkSnapshot(ctx context.Context, t *testing.T, log *kafk
 		if len(fresh.Brokers) != len(m.BrokerIDs()) {
 			return fmt.Errorf("%d brokers in the snapshot", len(fresh.Brokers))
 		}
-		offsets := cmpopts.IgnoreFields(kraftlog.Image{}, "Offset", "Other")
+		offsets := cmpopts.IgnoreFields(kraftlog.Image{}, "Offset", "Other", "LastChange")
 		registered := cmp.Options{cmpopts.IgnoreFields(kraftlog.Broker{}, "RegisteredAt"), cmpopts.IgnoreFields(kraftlog.Controller{}, "Offset")}
 		if diff := cmp.Diff(followed, fresh, offsets, registered); diff != "" {
 			return fmt.Errorf("the followed log (-) and the snapshot (+) differ:\n%s", diff)
