@@ -270,16 +270,14 @@ func isRunning(ctx context.Context, n config.Node, node remote.Node) (bool, erro
 	limited, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	res, err := node.Run(limited, n.Commands.Running)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, fmt.Errorf("running command of %s: %w", label(n), err)
-	case res.Exit == 0:
-		return true, nil
-	case res.Exit <= 4:
-		return false, nil
-	default:
+	}
+	running, known := res.Running()
+	if !known {
 		return false, fmt.Errorf("running command of %s exited %d, which means neither yes nor no", label(n), res.Exit)
 	}
+	return running, nil
 }
 
 func (e *Executor) probeRunning(ctx context.Context, t Task, want bool) (Probed, string, error) {

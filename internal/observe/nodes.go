@@ -90,15 +90,14 @@ func (o *Observer) isRunning(ctx context.Context, n config.Node) (bool, error) {
 		return false, err
 	}
 	result, err := machine.Run(ctx, n.Commands.Running)
+	running, known := result.Running()
 	switch {
 	case err != nil:
 		return false, err
+	case known:
+		return running, nil
 	case result.Signal != "":
 		return false, fmt.Errorf("%s was ended by %s", n.Commands.Running[0], result.Signal)
-	case result.Exit == 0:
-		return true, nil
-	case result.Exit >= 1 && result.Exit <= 4:
-		return false, nil
 	default:
 		return false, fmt.Errorf("%s exited %d: %s", n.Commands.Running[0], result.Exit, bounded(result.Stderr, maxCause/2))
 	}

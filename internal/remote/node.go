@@ -54,6 +54,12 @@ type Result struct {
 	Truncated bool // an earlier part of the output is missing
 }
 
+// Running reads the end of a node's `running` command: exit 0 is yes, 1 to 4 is
+// no (3 is what systemctl is-active answers); all else is no answer.
+func (r Result) Running() (yes, known bool) {
+	return r.Exit == 0, r.Signal == "" && r.Exit >= 0 && r.Exit <= 4
+}
+
 // Expect says what must be at the path before a write. The zero Expect says
 // nothing and is refused: a write without a precondition cannot be retried safely.
 type Expect struct {
