@@ -407,3 +407,24 @@ func TestAFileThatCannotBeReadDoesNotMakeThePlanVoid(t *testing.T) {
 		t.Errorf("conflicts %q, sure %t, want none, to be asked again", got, sure)
 	}
 }
+
+// Broker 2's file was cut short by somebody while the service was away. What is
+// rendered for broker 1 takes the version from every broker's file, so its
+// error read as an edited migrations.yaml, and the plan was void.
+func TestABrokenFileOfAnotherBrokerDoesNotMakeThePlanVoid(t *testing.T) {
+	snap := provisioned()
+	approval := Approved{Plan: built(t, cluster.Load, snap).Plan, Files: map[int32]string{}}
+	for id, f := range snap.Files {
+		file, _ := f.Get()
+		approval.Files[id] = file.SHA256
+	}
+	b := begin(t).at(cluster.Load).add(KindApproved, Body{Approved: &approval})
+	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || !sure {
+		t.Fatalf("conflicts %q, sure %t, want none for sure", got, sure)
+	}
+	cut := []byte("broker.id=2\ninter.broker.protocol.version=thr")
+	snap.Files[2] = known(facts.File{Exists: true, SHA256: hash(cut), Content: cut})
+	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || sure {
+		t.Errorf("conflicts %q, sure %t, want none, to be asked again", got, sure)
+	}
+}

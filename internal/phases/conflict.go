@@ -64,16 +64,15 @@ func differs(a plan.Action, now []string) string {
 // Rerendered lists nodes whose pending file would come out differently now
 // than the running plan has it: migrations.yaml or the program changed. A file
 // that is not as the plan found it is another gate's matter. sure is false
-// while a file cannot be read: that says nothing about the configuration, and
-// the comparison must be made again.
+// while a file cannot be read or is not as we know it (every broker's file goes
+// into every rendering): that says nothing about the configuration, and the
+// comparison must be made again.
 func Rerendered(s State, m config.Migration, snap facts.Snapshot) (out []string, sure bool) {
 	if s.Run == nil || s.Run.Plan.Revert {
 		return nil, true // the way back puts kept files in place, it renders nothing
 	}
-	for _, n := range m.Nodes {
-		if f := snap.Files[n.ID]; !f.Known() {
-			return nil, false
-		}
+	if !asKnown(s, m, snap) {
+		return nil, false
 	}
 	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase}, contents: map[string][]byte{}}
 	for _, step := range s.Run.Plan.Steps {
@@ -99,4 +98,13 @@ func Rerendered(s State, m config.Migration, snap facts.Snapshot) (out []string,
 		}
 	}
 	return out, true
+}
+
+// asKnown: every file can be read and has the content we know of, if any.
+func asKnown(s State, m config.Migration, snap facts.Snapshot) bool {
+	return !slices.ContainsFunc(m.Nodes, func(n config.Node) bool {
+		file, read := snap.Files[n.ID].Get()
+		want, known := s.Files[n.ID]
+		return !read || known && file.SHA256 != want
+	})
 }
