@@ -64,6 +64,7 @@ func stuck() status.Status {
 	s := rolling()
 	s.RunStatus, s.Blocked = status.Blocked, &status.Reason{What: "write-1: no space left", ToDo: "free the disk, then `migrator retry`", At: now}
 	s.ObservedAt = before(5 * time.Minute)
+	s.Window = &status.Window{Begun: *before(40 * time.Second), Seconds: ptr(40.0), Open: true, Text: "no controller for 40s"}
 	return s
 }
 

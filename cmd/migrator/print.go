@@ -40,6 +40,9 @@ func writeStatus(b *strings.Builder, s status.Status) {
 	if s.Blocked != nil {
 		fmt.Fprintf(b, "  blocked since %s: %s\n    what to do: %s\n", utc(s.Blocked.At), s.Blocked.What, s.Blocked.ToDo)
 	}
+	if s.Window != nil {
+		fmt.Fprintf(b, "  controllerless window since %s: %s\n", utc(s.Window.Begun), s.Window.Text)
+	}
 	writeGates(b, s.Gates)
 	writeNodes(b, s.Nodes)
 	if s.Soak != nil {

@@ -14,7 +14,7 @@ import (
 // Build folds a migration's whole journal into its evidence. A journal that
 // does not fit together is an error: half evidence is none.
 func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
-	b := builder{pack: Pack{Name: cfg.Name, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{},
+	b := builder{pack: Pack{Name: cfg.Name, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{}, Windows: []Window{},
 		Drill: Drill{Runs: []DrillRun{}}, Accepted: []Accepted{}, Blocked: []Blocked{}, ToolVersion: toolVersion()}}
 	state := phases.New()
 	for _, entry := range entries {
@@ -30,6 +30,7 @@ func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
 			return Pack{}, err
 		}
 		state = next
+		b.takeWindow(state.Window)
 	}
 	return b.finish(state), nil
 }

@@ -103,6 +103,7 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 				{ID: "start-1", Kind: plan.Start, Node: ptr(int32(1)), Attempts: 2, Tries: []Try{{Intent: at(6)}, {Intent: at(7), Outcome: ptr(at(8)), OK: ptr(true), Detail: "runs"}}}},
 			Before: verdicts, After: verdicts, Diffs: []plan.Diff{}}},
 		Rolls:       []Roll{},
+		Windows:     []Window{},
 		Drill:       Drill{Runs: []DrillRun{{Kind: "clean", Node: 3001, At: at(13), Passed: true, UnavailableMS: ptr(int64(700))}}},
 		Soak:        &Soak{Phase: cluster.Load, RequiredSeconds: 3600, ElapsedSeconds: 3600},
 		Canary:      Canary{Sent: 25, Acked: 24, Lost: 1, LongestStallMS: 2000},
@@ -226,4 +227,44 @@ func find(t *testing.T, files []File, name string) []byte {
 	}
 	t.Fatalf("no %s", name)
 	return nil
+}
+
+func TestThePackHasTheTimeWithoutAController(t *testing.T) {
+	p := plan.Plan{Phase: cluster.Initial, Revert: true, Digest: "d2", Steps: []plan.Step{
+		{ID: "stop-controllers", Kind: plan.StopControllers, Batch: []int32{3001}, Actions: []plan.Action{{ID: "stop-3001", Kind: plan.Stop, Node: ptr(int32(3001))}}},
+		{ID: "follow", Kind: plan.Follow, Actions: []plan.Action{{ID: "write-metadata", Kind: plan.MetadataWrite}}}}}
+	var entries []journal.Entry
+	add := func(minute int, kind phases.Kind, body phases.Body) {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, journal.Entry{V: 1, Seq: uint64(len(entries) + 1), Time: at(minute), Attempt: 1, Kind: string(kind), Body: raw})
+	}
+	did := func(minute int, step, action string) {
+		add(minute, phases.KindOpened, phases.Body{Opened: &phases.Opened{Step: step}})
+		add(minute, phases.KindIntent, phases.Body{Intent: &phases.Intent{Step: step, Action: action, Try: 1}})
+		add(minute+1, phases.KindOutcome, phases.Body{Outcome: &phases.Outcome{Step: step, Action: action, OK: true}})
+		add(minute+2, phases.KindStepDone, phases.Body{StepDone: &phases.StepDone{Step: step}})
+	}
+	add(0, phases.KindApproved, phases.Body{Approved: &phases.Approved{Plan: p}})
+	did(1, "stop-controllers", "stop-3001")
+	unfinished, err := Build(entries, migration())
+	if err != nil {
+		t.Fatal(err)
+	}
+	did(4, "follow", "write-metadata")
+	whole, err := Build(entries, migration())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Window{{Begun: at(2)}}, unfinished.Windows); diff != "" {
+		t.Errorf("while it is open (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Window{{Begun: at(2), Ended: ptr(at(5)), Seconds: ptr(180.0), Written: true}}, whole.Windows); diff != "" {
+		t.Errorf("at the end (-want +got):\n%s", diff)
+	}
+	if page, err := Report(whole); err != nil || !bytes.Contains(page, []byte("180 s")) {
+		t.Errorf("the report does not show it: %v", err)
+	}
 }

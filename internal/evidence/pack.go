@@ -21,6 +21,7 @@ type Pack struct {
 	Plans        []Plan     `json:"plans"`
 	Steps        []Step     `json:"steps"`
 	Rolls        []Roll     `json:"rolls"`
+	Windows      []Window   `json:"controllerless_windows"`
 	Drill        Drill      `json:"drill"`
 	Soak         *Soak      `json:"soak"`
 	Canary       Canary     `json:"canary"`

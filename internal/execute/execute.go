@@ -140,6 +140,8 @@ func (e *Executor) Do(ctx context.Context, t Task) (Result, error) {
 		return e.disable(ctx, t)
 	case plan.RevertZnodes:
 		return e.revertZnodes(ctx)
+	case plan.MetadataWrite:
+		return e.writeMetadata(ctx)
 	default:
 		return Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}
@@ -162,7 +164,7 @@ func (e *Executor) Probe(ctx context.Context, t Task) (Probed, string, error) {
 	case plan.RunDrill:
 		return ProbedNotDone, "the service ended while the drill ran: the node is brought back, the drill is measured anew", nil
 	case plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary,
-		plan.SaveImage, plan.Archive, plan.Disable:
+		plan.SaveImage, plan.Archive, plan.Disable, plan.MetadataWrite:
 		return ProbedNotDone, "safe to repeat", nil
 	default:
 		return ProbedUnknown, "", fmt.Errorf("no such action %q", t.Action.Kind)

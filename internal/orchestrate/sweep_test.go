@@ -127,6 +127,9 @@ func TestThereAndBackAgain(t *testing.T) {
 		if want = judge(t, c, s, ok, last); last.Attempt != 2 {
 			t.Errorf("finished in attempt %d, want 2", last.Attempt)
 		}
+		if w := fold(t, s).Window; w == nil || !w.Written || !w.Ended.After(w.Begun) {
+			t.Errorf("window without a controller %+v, want one that an accepted write ended", w)
+		}
 	})
 	if diff := cmp.Diff(forward(t).end, want.end); diff != "" {
 		t.Errorf("the second attempt ends otherwise (-forward only +there and back):\n%s", diff)

@@ -214,6 +214,9 @@ func (s *State) effect(step plan.Step, a plan.Action, at time.Time) {
 		delete(s.Down, *a.Node)
 	case a.Kind == plan.Stop && a.Node != nil && step.Kind == plan.StopControllers:
 		s.Down[*a.Node] = true
+		s.begin(step, at)
+	case a.Kind == plan.MetadataWrite:
+		s.finish(at, true)
 	case a.Kind == plan.CreateTopic:
 		s.CanaryTopic = true
 	case a.Kind == plan.DeleteTopic:
@@ -250,6 +253,9 @@ func (s *State) stepDone(d StepDone, e Event) error {
 		return fmt.Errorf("step %q is not the open one (%q)", d.Step, s.Run.Open)
 	}
 	s.Run.Done[d.Step] = e.Time
+	if step.Kind == plan.Follow {
+		s.finish(e.Time, false)
+	}
 	s.Took[step.Kind] = append(slices.Clip(s.Took[step.Kind]), e.Time.Sub(s.Run.OpenedAt))
 	s.Run.Open, s.Run.Actions, s.Run.Baseline = "", map[string]ActionState{}, gates.Baseline{}
 	return nil

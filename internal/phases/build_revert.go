@@ -67,8 +67,7 @@ func (b *backBuilder) stage(s revert.Stage) error {
 	case revert.Znodes:
 		b.znodes()
 	case revert.Follow:
-		b.add(plan.Step{ID: "follow", Kind: plan.Follow, Sentence: "wait until a broker holds /controller and every broker follows it; the controllerless window ends here",
-			Done: []string{gates.HolderBroker, gates.Follows, gates.NoOffline}, Undo: "nothing to undo: a broker is the controller"})
+		b.follow()
 	case revert.RollZK:
 		before := []string{gates.ControllersDown, gates.HolderBroker, gates.NoMigration, gates.NoOtherDown, gates.ISRWithout, gates.ISRFull, gates.NoReassign, gates.BatchFile}
 		return b.rollWith("back-to-zookeeper", cluster.Broker, cluster.ZK, plan.ZooKeeperCtlLast, before, "forward again: the plan load", b.saved)
@@ -113,6 +112,17 @@ func (b *backBuilder) znodes() {
 	b.add(plan.Step{ID: "znodes", Kind: plan.Znodes, Sentence: "in one transaction: /controller_epoch checked, or raised where an election would be refused; /controller (if a KRaft id holds it) and /migration deleted, their contents saved first",
 		Before: []string{gates.ControllersDown}, Actions: []plan.Action{{ID: "revert-znodes", Kind: plan.RevertZnodes}},
 		Done: []string{gates.NoMigration, gates.HolderBroker}, Undo: "none: from here the way leads back to ZooKeeper"})
+}
+
+// follow ends the time without a controller; where our own topic is there, a
+// metadata write of ours shows that it has ended.
+func (b *backBuilder) follow() {
+	step := plan.Step{ID: "follow", Kind: plan.Follow, Sentence: "wait until a broker holds /controller and every broker follows it; the controllerless window ends here",
+		Done: []string{gates.HolderBroker, gates.Follows, gates.NoOffline}, Undo: "nothing to undo: a broker is the controller"}
+	if c := b.in.Migration.Canary; b.in.State.CanaryTopic && !c.Off {
+		step.Actions = []plan.Action{{ID: "write-metadata", Kind: plan.MetadataWrite, Topic: c.Topic}}
+	}
+	b.add(step)
 }
 
 // flagBack gives each controller without the flag its old file, never touching the leader.

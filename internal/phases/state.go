@@ -47,7 +47,9 @@ type State struct {
 	// Down are controllers that a revert stopped for good.
 	Down map[int32]bool
 	// Image is the blob with what the metadata log held as the controllers stopped.
-	Image    string
+	Image string
+	// Window is the newest time without any controller; nil when there was none.
+	Window   *Window
 	Restarts map[int32]time.Time // last start we made
 	Took     map[plan.StepKind][]time.Duration
 }

@@ -66,6 +66,7 @@ const (
 	SaveZnodes     ActionKind = "save-znodes"
 	ElectPreferred ActionKind = "elect-preferred"
 	RunDrill       ActionKind = "drill"
+	MetadataWrite  ActionKind = "metadata-write" // until one is accepted: a controller acts again
 )
 
 // Action is one effect: what, where, the precondition and how to see it is

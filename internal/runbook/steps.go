@@ -142,6 +142,9 @@ func (w *writer) topicAction(a plan.Action) {
 	case plan.ElectPreferred:
 		w.para("Every partition gets its preferred leader. The service would leave those alone that were led by another one before:")
 		w.code(w.tools.elect())
+	case plan.MetadataWrite:
+		w.para("Repeat the metadata write until it is accepted, and note the time:")
+		w.code(w.tools.writeMetadata(a.Topic))
 	default:
 		w.para("%s: migrator has no words for this action; do not go on by hand.", a.Kind)
 	}

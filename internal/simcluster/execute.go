@@ -57,6 +57,9 @@ func (l *Life) Do(ctx context.Context, t execute.Task) (execute.Result, error) {
 		return execute.Result{Detail: "disabled"}, nil
 	case plan.RevertZnodes:
 		return l.revertZnodes(ctx)
+	case plan.MetadataWrite:
+		err := l.await(ctx, l.c.cfg.Gates.StepTimeout, "no metadata write was accepted", l.c.writeMetadata)
+		return execute.Result{Detail: "accepted"}, err
 	default:
 		return execute.Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}

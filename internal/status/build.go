@@ -58,6 +58,7 @@ func Build(in Input) Status {
 	}
 	s.Soak, s.Drill = soakOf(in), drillOf(in)
 	s.Revert, s.Epochs, s.Canary = revertOf(in), epochsOf(in), canaryOf(in)
+	s.Window = windowOf(in)
 	s.Plan, s.Step = planOf(in)
 	s.ETASeconds = eta(in)
 	if in.State.Blocked != nil {

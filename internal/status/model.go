@@ -42,6 +42,7 @@ type Status struct {
 	Drill         *Drill         `json:"drill"`
 	Revert        Revert         `json:"revert"`
 	Epochs        *Epochs        `json:"epochs"`
+	Window        *Window        `json:"controllerless_window"` // null: there was none
 	Canary        *Canary        `json:"canary"`
 	Plan          *Plan          `json:"plan"` // offered or running
 	Blocked       *Reason        `json:"blocked"`

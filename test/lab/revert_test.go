@@ -91,6 +91,11 @@ func (op *operator) goesBack(to cluster.Phase, originals map[int32]string) {
 	})
 	if to == cluster.Initial {
 		op.isPlainZooKeeper(originals)
+		if w := op.status().Window; w == nil || w.Open || w.Seconds == nil || !strings.Contains(w.Text, "was accepted") {
+			op.t.Errorf("window without a controller %+v, want one that an accepted metadata write ended", w)
+		} else {
+			op.t.Logf("there was no controller for %.1f s", *w.Seconds)
+		}
 	}
 }
 
