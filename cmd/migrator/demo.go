@@ -11,10 +11,10 @@ import (
 
 	"migrator/internal/config"
 	"migrator/internal/execute"
-	"migrator/internal/httpapi"
 	"migrator/internal/journal"
 	"migrator/internal/orchestrate"
 	"migrator/internal/service"
+	"migrator/internal/serving"
 	"migrator/internal/simcluster"
 )
 
@@ -68,15 +68,8 @@ func demo(cmd *cobra.Command, p config.Process, speed float64) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := httpapi.New(httpapi.Of(svc), httpapi.Options{Listen: p.Listen, Token: p.Token, Log: log})
-	if err == nil {
-		err = server.Listen()
-	}
-	if err != nil {
-		return errors.Join(err, svc.Close())
-	}
-	welcome(cmd.OutOrStdout(), server.URL())
-	return newServing(cmd.Context(), svc, server, log).wait()
+	return serving.Run(cmd.Context(), svc, serving.Options{Listen: p.Listen, Token: p.Token, Log: log,
+		Listening: func(url string) { welcome(cmd.OutOrStdout(), url) }})
 }
 
 // welcome says that nothing of what follows is real.

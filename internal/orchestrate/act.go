@@ -61,12 +61,12 @@ func (m *Machine) onlyStarts(step plan.Step) []plan.Action {
 }
 
 func (m *Machine) intend(step plan.Step, a plan.Action, restore bool) bool {
-	m.deps.Failpoint(BeforeIntent)
+	m.deps.Failpoint(BeforeIntent, a)
 	try := m.state.Run.Actions[a.ID].Tries + 1
 	if !m.append(phases.KindIntent, service, phases.Body{Intent: &phases.Intent{Step: step.ID, Action: a.ID, Try: try, Restore: restore}}) {
 		return false
 	}
-	m.deps.Failpoint(AfterIntent)
+	m.deps.Failpoint(AfterIntent, a)
 	return true
 }
 
@@ -82,7 +82,7 @@ func (m *Machine) spawn(ctx context.Context, a plan.Action, t execute.Task) {
 	m.busy[a.ID] = cancel
 	go func() {
 		res, err := m.deps.Executor.Do(acting, t)
-		m.deps.Failpoint(AfterEffect)
+		m.deps.Failpoint(AfterEffect, a)
 		m.deliver(ctx, performed{action: a, step: t.Step.ID, restore: t.Restore, result: res, err: err})
 	}()
 }
@@ -163,7 +163,7 @@ func (m *Machine) outcome(p performed, o phases.Outcome) {
 	if !m.append(phases.KindOutcome, service, phases.Body{Outcome: &o}) {
 		return
 	}
-	m.deps.Failpoint(AfterOutcome)
+	m.deps.Failpoint(AfterOutcome, p.action)
 	m.eye.effect()
 	m.look()
 }

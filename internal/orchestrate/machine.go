@@ -21,6 +21,7 @@ import (
 	"migrator/internal/kraftlog"
 	"migrator/internal/observe"
 	"migrator/internal/phases"
+	"migrator/internal/plan"
 )
 
 // Observer reads the cluster.
@@ -68,8 +69,8 @@ type Deps struct {
 	Now      func() time.Time
 	// Claim ties a cluster id to this migration; an error when another one has it.
 	Claim func(clusterID string) error
-	// Failpoint is called at each boundary of the journal; tests end the process there.
-	Failpoint func(Boundary)
+	// Failpoint is called at each boundary of an action; tests end the process there.
+	Failpoint func(Boundary, plan.Action)
 }
 
 // Boundary is a place between effect and record.
@@ -122,7 +123,7 @@ func New(cfg config.Migration, deps Deps) (*Machine, error) {
 		results: make(chan performed), kick: make(chan struct{}, 1), drain: make(chan struct{}),
 		state: phases.New(), busy: map[string]context.CancelFunc{}}
 	if m.deps.Failpoint == nil {
-		m.deps.Failpoint = func(Boundary) {}
+		m.deps.Failpoint = func(Boundary, plan.Action) {}
 	}
 	entries, err := deps.Journal.Read()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"migrator/internal/config"
 	"migrator/internal/facts"
 	"migrator/internal/observe"
+	"migrator/internal/plan"
 	"migrator/internal/status"
 )
 
@@ -41,7 +42,7 @@ func start(t *testing.T, w *world, cfg config.Migration, killAt int) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	deps := depsOf(s, w)
-	deps.Failpoint = func(Boundary) {
+	deps.Failpoint = func(Boundary, plan.Action) {
 		s.life.mu.Lock()
 		s.reached++
 		now := s.reached == killAt

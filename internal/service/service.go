@@ -17,6 +17,7 @@ import (
 	"migrator/internal/observe"
 	"migrator/internal/orchestrate"
 	"migrator/internal/phases"
+	"migrator/internal/plan"
 )
 
 // Options are what a service is started with.
@@ -24,7 +25,7 @@ type Options struct {
 	File      config.File
 	DataDir   string
 	Log       *slog.Logger
-	Failpoint func(orchestrate.Boundary) // nil outside tests
+	Failpoint func(orchestrate.Boundary, plan.Action) // nil outside tests
 }
 
 // Service holds the store and a machine for each migration.
