@@ -161,7 +161,7 @@ func (op *operator) stopsInTheMiddleOfAStep() {
 	if err := op.serve.Process.Signal(syscall.SIGTERM); err != nil {
 		op.t.Fatal(err)
 	}
-	if err := op.serve.Wait(); err != nil {
+	if err := <-op.ended; err != nil {
 		op.t.Errorf("the service ended with %v after SIGTERM", err)
 	}
 	op.serve = nil

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, ownCluster(dir))
 		os.Exit(1)
 	}
+	if die := os.Getenv(deathEnv); die != "" {
+		fmt.Fprintln(os.Stderr, serveUntil(die, os.Args[1:]))
+		os.Exit(1)
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

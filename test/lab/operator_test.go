@@ -28,7 +28,10 @@ type operator struct {
 	data   string
 	listen string
 	serve  *exec.Cmd
+	ended  chan error // of serve
 	kills  int
+	// deaths are where the service kills itself, one life after the other.
+	deaths []death
 	// whileReverting is called with each status seen during a revert.
 	whileReverting func(status.Status)
 }
@@ -63,11 +66,18 @@ func freeAddress(t *testing.T) string {
 func (op *operator) start() {
 	op.t.Helper()
 	op.serve = exec.Command(migratorBinary(), "serve", "--config", op.config, "--data", op.data, "--listen", op.listen)
+	if len(op.deaths) > 0 {
+		op.serve = exec.Command(os.Args[0], op.config, op.data, op.listen)
+		op.serve.Env = append(os.Environ(), deathEnv+"="+op.deaths[0].String())
+	}
 	op.serve.Stdout, op.serve.Stderr = os.Stderr, os.Stderr
 	op.serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := op.serve.Start(); err != nil {
 		op.t.Fatal(err)
 	}
+	serve, ended := op.serve, make(chan error, 1)
+	op.ended = ended
+	go func() { ended <- serve.Wait() }()
 	op.until("the service answers", 20*time.Second, func() bool {
 		exit, _, _ := op.run("status", op.name, "--json")
 		return exit == 0
@@ -80,16 +90,42 @@ func (op *operator) kill() {
 	if err := op.serve.Process.Kill(); err != nil {
 		op.t.Fatal(err)
 	}
-	_ = op.serve.Wait() // it says "signal: killed"
+	<-op.ended // it says "signal: killed"
 	op.serve = nil
 	op.kills++
 }
 
+// run gives a command to the service, once more when it died meanwhile as told.
 func (op *operator) run(args ...string) (exit int, stdout, stderr string) {
 	op.t.Helper()
 	ctx, cancel := context.WithTimeout(op.t.Context(), time.Minute)
 	defer cancel()
-	return runMigrator(ctx, op.t, append(args, "--server", "http://"+op.listen)...)
+	exit, stdout, stderr = runMigrator(ctx, op.t, append(args, "--server", "http://"+op.listen)...)
+	if !op.died() {
+		return exit, stdout, stderr
+	}
+	op.start()
+	return op.run(args...)
+}
+
+// died says that the service has reached its death; any other end is a failure.
+func (op *operator) died() bool {
+	op.t.Helper()
+	if op.serve == nil || len(op.deaths) == 0 {
+		return false
+	}
+	select {
+	case err := <-op.ended:
+		if state, ok := op.serve.ProcessState.Sys().(syscall.WaitStatus); !ok || state.Signal() != syscall.SIGKILL {
+			op.t.Fatalf("the service ended by itself: %v", err)
+		}
+		op.t.Log(time.Now().Format("15:04:05.0"), "the service died", op.deaths[0])
+		op.deaths, op.serve = op.deaths[1:], nil
+		op.kills++
+		return true
+	default:
+		return false
+	}
 }
 
 func (op *operator) status() status.Status {
