@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"migrator/internal/cluster"
@@ -37,8 +36,8 @@ const (
 )
 
 // lookAt observes until the gates pass or a few rounds have gone by: some gates
-// need to see something move.
-func lookAt(ctx context.Context, m config.Migration, want cluster.Phase, log *slog.Logger) (out seen, err error) {
+// need to see something move. kept are brokers whose earlier files are wanted.
+func lookAt(ctx context.Context, m config.Migration, want cluster.Phase, kept []int32, log *slog.Logger) (out seen, err error) {
 	o, err := observe.New(m, observe.Deps{Log: log})
 	if err != nil {
 		return seen{}, err
@@ -55,7 +54,7 @@ func lookAt(ctx context.Context, m config.Migration, want cluster.Phase, log *sl
 				return seen{}, err
 			}
 		}
-		out.snap = o.Round(ctx, observe.Want{Files: true, Meta: true, MinISR: true, Topics: true, Quorum: true, Log: true})
+		out.snap = o.Round(ctx, observe.Want{Files: true, Meta: true, MinISR: true, Topics: true, Quorum: true, Log: true, Kept: kept})
 		if err := ctx.Err(); err != nil {
 			return seen{}, err
 		}
@@ -149,7 +148,7 @@ func (s *seen) build(m config.Migration) (phases.Built, error) {
 // buildBack makes the plan of a way back. Without a journal the original files
 // are those found beside the present ones, and controllers that do not run
 // count as stopped on a way back.
-func (s *seen) buildBack(ctx context.Context, m config.Migration, to cluster.Phase) (phases.Built, error) {
+func (s *seen) buildBack(m config.Migration, to cluster.Phase) (phases.Built, error) {
 	if s.clusterID == "" {
 		return phases.Built{}, fmt.Errorf("/cluster/id cannot be read: %s", s.snap.ClusterID.Cause())
 	}
@@ -160,11 +159,7 @@ func (s *seen) buildBack(ctx context.Context, m config.Migration, to cluster.Pha
 			state.Down[n.ID] = true
 		}
 	}
-	kept := findKept(ctx, m, &state)
-	built, _, err := phases.BuildRevert(phases.RevertInputs{State: state, Content: kept.content,
+	built, _, err := phases.BuildRevert(phases.RevertInputs{State: state,
 		Inputs: phases.Inputs{Migration: m, Snapshot: s.snap, ClusterID: s.clusterID, Phase: to, Located: s.located.Phase}})
-	if err != nil && len(kept.unclear) > 0 {
-		return built, fmt.Errorf("%w (looking for earlier files on the nodes: %s)", err, strings.Join(kept.unclear, "; "))
-	}
 	return built, err
 }

@@ -21,9 +21,9 @@ the facts alone. The digest is that of the service for the same facts and
 configuration; what only the service knows (a soak or drill that passed before)
 can make its plan another one.
 
---revert prints the way back. Which files the brokers had at first only the service's
-journal knows for sure: without it the copies kept beside each broker's file are
-taken, or, where there is none, the file is rendered. Its digest can be another one.
+--revert prints the way back. Which files the brokers had at first the service's journal
+knows best: without it the copies kept beside each broker's file are taken, or, where
+there is none, the file is rendered. Its digest can be another one.
 
 --runbook prints the same plan as a procedure to follow by hand, with the service
 dead; --out writes the whole new files beside it. They may hold secrets, which the
@@ -48,11 +48,11 @@ runbook itself does not show.`,
 			if err != nil {
 				return err
 			}
-			s, err := lookAt(cmd.Context(), m, want, newLog(cmd, p.LogLevel))
+			s, err := lookAt(cmd.Context(), m, want, b.kept(m), newLog(cmd, p.LogLevel))
 			if err != nil {
 				return err
 			}
-			built, err := b.build(cmd.Context(), s, m)
+			built, err := b.build(s, m)
 			if err != nil {
 				return &answered{code: exitRefused, text: fmt.Sprintf("no plan for %s: %v", m.Name, err)}
 			}

@@ -59,7 +59,7 @@ service drives the cluster is left to the service.`,
 			if err != nil {
 				return err
 			}
-			s, err := lookAt(cmd.Context(), m, "", newLog(cmd, p.LogLevel))
+			s, err := lookAt(cmd.Context(), m, "", nil, newLog(cmd, p.LogLevel))
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,9 +45,17 @@ func (b *book) check(phase string, asJSON bool) error {
 	}
 }
 
-func (b *book) build(ctx context.Context, s seen, m config.Migration) (phases.Built, error) {
+// kept are the brokers whose earlier files a way back needs.
+func (b *book) kept(m config.Migration) []int32 {
+	if b.revert == "" {
+		return nil
+	}
+	return cluster.IDs(m.Inventory().Brokers)
+}
+
+func (b *book) build(s seen, m config.Migration) (phases.Built, error) {
 	if b.revert != "" {
-		return s.buildBack(ctx, m, cluster.Phase(b.revert))
+		return s.buildBack(m, cluster.Phase(b.revert))
 	}
 	return s.build(m)
 }

@@ -40,6 +40,7 @@ type Snapshot struct {
 
 	// Nodes.
 	Files   map[int32]Fact[File]
+	Kept    map[int32]Fact[[]KeptFile] // what our writes replaced; only where wanted
 	Running map[int32]Fact[bool]
 	Lines   map[int32]Fact[Lines]
 	Meta    map[int32]Fact[[]MetaProperties]
@@ -202,6 +203,12 @@ type File struct {
 	SHA256  string
 	Content []byte       `json:"-"`
 	Mode    cluster.Mode // empty when the file does not say
+}
+
+// KeptFile is a copy on the node of what a write of ours replaced.
+type KeptFile struct {
+	Path string
+	File
 }
 
 // Lines are log events of a node after the cursor of the open step.

@@ -49,6 +49,7 @@ type Want struct {
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
 	Named      bool    // whom each broker takes for the controller
 	Lines      []int32 // nodes whose logs are followed from their mark on
+	Kept       []int32 // nodes whose copies of earlier files are read
 	// Machines are the nodes whose machine is looked at again (running command,
 	// files); the others keep what an earlier round saw, with its time. Nil: all.
 	Machines []int32
@@ -136,6 +137,7 @@ func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
 		o.apiReads(r, want),
 		o.quorumReads(r, want),
 		o.nodeReads(want),
+		o.keptCopyReads(want),
 		o.lineReads(want),
 		o.keptReads(ctx, want),
 	))

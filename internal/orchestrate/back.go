@@ -3,6 +3,7 @@ package orchestrate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
@@ -32,6 +33,17 @@ func (m *Machine) loadKept() error {
 		return fmt.Errorf("what the metadata log of %s held: %w", m.cfg.Name, err)
 	}
 	return nil
+}
+
+// goesBack: somebody asks for a way back.
+func (m *Machine) goesBack() bool {
+	return slices.ContainsFunc(m.pending, func(w waiting) bool { return w.Verb == Revert })
+}
+
+// keptRead: in the present snapshot somebody looked beside every broker's file,
+// whatever came of it. A journal that began after the migration knows no originals.
+func (m *Machine) keptRead() bool {
+	return !slices.ContainsFunc(m.cfg.Inventory().Brokers, func(n cluster.Node) bool { return m.snap.Kept[n.ID].Begun().IsZero() })
 }
 
 // startRevert builds the way back from the present snapshot and, when its

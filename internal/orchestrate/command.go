@@ -154,6 +154,7 @@ func (m *Machine) wait(r request) {
 		return
 	}
 	m.pending = append(m.pending, waiting{r, m.deps.Now()})
+	m.ask() // a way back wants to see more than what is asked for all the time
 	m.look()
 }
 
@@ -253,6 +254,9 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 		return m.startDrill(w.request), false
 	}
 	if w.Verb == Revert {
+		if !m.keptRead() {
+			return refuse("no-way-back", 3, "refused: the copies beside the brokers' files were not read in time"), true
+		}
 		return m.startRevert(w.request), false
 	}
 	if m.state.Run != nil {

@@ -126,6 +126,9 @@ func (m *Machine) want() observe.Want {
 	// With every controller stopped for good nobody leads; waiting for a leader
 	// would only make the controllerless window longer.
 	w.Log = len(m.state.Down) < len(m.cfg.Inventory().Controllers)
+	if m.goesBack() {
+		w.Kept = cluster.IDs(m.cfg.Inventory().Brokers)
+	}
 	if step, ok := m.state.OpenStep(); ok {
 		w.Lines = slices.Clone(step.Batch)
 		w.Machines = slices.Clone(step.Batch)

@@ -157,31 +157,69 @@ func (b *backBuilder) flagBack() error {
 	return nil
 }
 
-// saved answers the kept file of a mode: the original, or the migration-mode
-// file we wrote. Without a kept one (an adopted cluster) it is rendered.
+// saved answers the file that a broker had in a mode, byte for byte. One that
+// is in that mode and that we never wrote is its operator's and stays as it is.
 func (b *backBuilder) saved(n config.Node, mode cluster.Mode) (before, after string, diff plan.Diff, err error) {
-	kept := b.in.State.Migrating[n.ID]
-	if mode == cluster.ZK {
-		kept = b.in.State.Originals[n.ID]
+	before, now, err := b.present(n)
+	if err != nil {
+		return "", "", plan.Diff{}, err
 	}
-	if kept == "" {
-		return b.render(n, mode)
+	is, err := configgen.Mode(now, n.Role)
+	if err != nil {
+		return "", "", plan.Diff{}, fmt.Errorf("%s of broker %d: %w", n.Properties, n.ID, err)
+	}
+	e, known, err := b.recorded(n, mode)
+	if err == nil && !known && is == mode {
+		e, known = earlier{before, now, "on the node"}, true
+	}
+	if err == nil && !known {
+		e, known, err = b.copied(n, mode, now)
+	}
+	switch {
+	case err != nil:
+		return "", "", plan.Diff{}, err
+	case !known && is == cluster.KRaft:
+		return "", "", plan.Diff{}, fmt.Errorf("the journal does not know the file that broker %d had in %s mode, and no copy of it lies beside %s; what its KRaft file has lost is nowhere else: "+
+			"get that file from your configuration management or a backup, put it on the node as `%s.migrator-<first 12 digits of its SHA-256>.bak`, and give the command again", n.ID, mode, n.Properties, n.Properties)
+	case !known:
+		return b.reduced(n, mode, before, now)
+	}
+	b.contents[before], b.contents[e.sha] = now, e.data
+	b.written[n.ID] = e.sha
+	return before, e.sha, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, now, e.data),
+		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: e.source}}}, nil
+}
+
+// present is a broker's file as this plan will find it.
+func (b *backBuilder) present(n config.Node) (sha string, content []byte, err error) {
+	if sha, ok := b.written[n.ID]; ok {
+		return sha, b.contents[sha], nil
 	}
 	f := b.in.Snapshot.Files[n.ID]
 	file, ok := f.Get()
-	if !ok || !file.Exists {
-		return "", "", plan.Diff{}, fmt.Errorf("%s of node %d cannot be read: %s", n.Properties, n.ID, f.Cause())
+	switch {
+	case !ok:
+		return "", nil, fmt.Errorf("%s of broker %d cannot be read: %s", n.Properties, n.ID, f.Cause())
+	case !file.Exists:
+		return "", nil, fmt.Errorf("%s of broker %d does not exist", n.Properties, n.ID)
+	default:
+		return file.SHA256, file.Content, nil
 	}
-	data, err := b.in.Content(kept)
+}
+
+// reduced is the present file without what a plan forward adds: all that can be
+// done for a broker whose original nobody kept.
+func (b *backBuilder) reduced(n config.Node, mode cluster.Mode, before string, now []byte) (string, string, plan.Diff, error) {
+	out, err := b.rendered(n, mode, now)
 	if err != nil {
-		return "", "", plan.Diff{}, fmt.Errorf("the kept file of node %d: %w", n.ID, err)
+		return "", "", plan.Diff{}, err
 	}
-	before, current := file.SHA256, file.Content
-	if sha, ok := b.written[n.ID]; ok {
-		before, current = sha, b.contents[sha]
+	after := hash(out.File)
+	b.contents[before], b.contents[after] = now, out.File
+	b.written[n.ID] = after
+	diff := plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, false), Reasons: []plan.Reason{}}
+	for _, c := range out.Changes {
+		diff.Reasons = append(diff.Reasons, plan.Reason{Key: c.Key, Op: c.Op, Reason: c.Reason, Source: c.Source})
 	}
-	b.contents[before], b.contents[kept] = current, data
-	b.written[n.ID] = kept
-	return before, kept, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, current, data),
-		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: "kept when the plan forward was approved"}}}, nil
+	return before, after, diff, nil
 }

@@ -2,6 +2,7 @@ package phases
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -14,12 +15,24 @@ import (
 // back builds the plan of a way back for a journal and a snapshot.
 func back(t *testing.T, s State, snap facts.Snapshot, to cluster.Phase) Built {
 	t.Helper()
-	b, _, err := BuildRevert(RevertInputs{Inputs: inputs(to, snap), State: s,
-		Content: func(sha string) ([]byte, error) { return []byte("kept " + sha), nil }})
+	b, err := tryBack(t, s, snap, to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// tryBack has the contents that the plan load left in the store.
+func tryBack(t *testing.T, s State, snap facts.Snapshot, to cluster.Phase) (Built, error) {
+	t.Helper()
+	store := built(t, cluster.Load, provisioned()).Contents
+	b, _, err := BuildRevert(RevertInputs{Inputs: inputs(to, snap), State: s, Content: func(sha string) ([]byte, error) {
+		if data, ok := store[sha]; ok {
+			return data, nil
+		}
+		return nil, fs.ErrNotExist
+	}})
+	return b, err
 }
 
 // migrated is the journal of a cluster whose brokers we wrote for migration mode.

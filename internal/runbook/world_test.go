@@ -64,11 +64,12 @@ func file(content string, mode cluster.Mode) facts.Fact[facts.File] {
 func world(brokers cluster.Mode, provisioned, copied bool) facts.Snapshot {
 	s := facts.Snapshot{Begun: moment, ClusterID: known("abcDEFghiJKLmnoPQRstuA"), Holder: known(facts.Holder{Present: true, ID: 2, Ephemeral: true}),
 		ZKEpoch: known(facts.ZKEpoch{Present: true, Value: 4}), Migration: known(facts.MigrationZnode{Present: provisioned}), MinISR: known(map[string]int{"orders": 2, "single": 1}),
-		Quorum: map[int32]facts.Fact[facts.Quorum]{}, API: map[int32]facts.Fact[facts.API]{}, Files: map[int32]facts.Fact[facts.File]{}}
+		Quorum: map[int32]facts.Fact[facts.Quorum]{}, API: map[int32]facts.Fact[facts.API]{}, Files: map[int32]facts.Fact[facts.File]{}, Kept: map[int32]facts.Fact[[]facts.KeptFile]{}}
 	md := facts.Metadata{Partitions: []facts.Partition{{Topic: "single", HasLeader: true, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}}}}
 	image := kraftlog.Image{HasState: true, State: cluster.StatePreMigration, Brokers: map[int32]kraftlog.Broker{}, Controllers: map[int32]kraftlog.Controller{}}
 	for id := int32(1); id <= 3; id++ {
 		s.API[id], s.Files[id] = brokerIn(brokers, id)
+		s.Kept[id] = known([]facts.KeptFile{})
 		md.Partitions = append(md.Partitions, facts.Partition{Topic: "orders", Partition: id, HasLeader: true, Leader: id, Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2, 3}})
 	}
 	s.Metadata = known(md)

@@ -146,6 +146,7 @@ func (l *Life) write(ctx context.Context, t execute.Task) (execute.Result, error
 		case t.Action.After:
 			detail = "already in place"
 		case t.Action.Before:
+			n.keepCopy()
 			n.file = data
 		default:
 			return fmt.Errorf("%s changed since the plan was made", t.Action.Path)

@@ -1,6 +1,7 @@
 package simcluster
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -8,17 +9,43 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/configgen"
 	"migrator/internal/facts"
+	"migrator/internal/remote"
 )
 
 func (n *node) fileFact(begun time.Time) facts.Fact[facts.File] {
 	if n.file == nil {
 		return facts.Known(facts.File{}, n.Properties, begun)
 	}
-	f := facts.File{Exists: true, SHA256: sum(n.file), Content: slices.Clone(n.file)}
-	if mode, err := configgen.Mode(n.file, n.Role); err == nil {
+	return facts.Known(n.described(n.file), n.Properties, begun)
+}
+
+func (n *node) described(content []byte) facts.File {
+	f := facts.File{Exists: true, SHA256: sum(content), Content: slices.Clone(content)}
+	if mode, err := configgen.Mode(content, n.Role); err == nil {
 		f.Mode = mode
 	}
-	return facts.Known(f, n.Properties, begun)
+	return f
+}
+
+// keptFact are the copies beside a node's file.
+func (c *Cluster) keptFact(id int32, begun time.Time) facts.Fact[[]facts.KeptFile] {
+	n := c.nodes[id]
+	source := "copies beside " + n.Properties
+	if c.unreachable(id) {
+		return facts.Unknown[[]facts.KeptFile]("connection timed out", source, begun)
+	}
+	found := []facts.KeptFile{}
+	for _, content := range n.kept {
+		found = append(found, facts.KeptFile{Path: remote.BackupPath(n.Properties, sum(content)), File: n.described(content)})
+	}
+	return facts.Known(found, source, begun)
+}
+
+// keepCopy is what a write does before it replaces the file, once per content.
+func (n *node) keepCopy() {
+	if n.file != nil && !slices.ContainsFunc(n.kept, func(c []byte) bool { return bytes.Equal(c, n.file) }) {
+		n.kept = append(n.kept, n.file)
+	}
 }
 
 func (n *node) metaFact(begun time.Time) facts.Fact[[]facts.MetaProperties] {

@@ -62,7 +62,7 @@ func (c *Cluster) distort(s *facts.Snapshot, last facts.Snapshot) {
 		case NoBrokers:
 			s.Metadata, s.MinISR, s.Reassigning, s.API = from.Metadata, from.MinISR, from.Reassigning, from.API
 		case NoMachines:
-			s.Files, s.Running, s.Lines, s.Meta = from.Files, from.Running, from.Lines, from.Meta
+			s.Files, s.Kept, s.Running, s.Lines, s.Meta = from.Files, from.Kept, from.Running, from.Lines, from.Meta
 		case NoClientSeen:
 			s.CanaryStats = from.CanaryStats
 		}
@@ -166,4 +166,11 @@ func (c *Cluster) NodeIDs() (brokers, controllers []int32) {
 func (c *Cluster) Mend(id int32) {
 	defer c.hold()()
 	c.nodes[id].broken, c.nodes[id].slow = false, false
+}
+
+// LoseStore is the end of the service's data folder: the rules hear the journal
+// of the next life from its beginning.
+func (c *Cluster) LoseStore() {
+	defer c.hold()()
+	c.rules.journal = story{}
 }

@@ -15,6 +15,7 @@ type node struct {
 	config.Node
 	file     []byte   // nil: absent
 	replaced [][]byte // what edits replaced
+	kept     [][]byte // copies beside the file: what writes replaced
 	meta     *meta    // meta.properties of its folder
 	lines    []line
 	proc     *process

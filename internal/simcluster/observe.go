@@ -73,6 +73,10 @@ func (l *Life) machineFacts(s *facts.Snapshot, want observe.Want, begun time.Tim
 		s.Meta[id] = n.metaFact(begun)
 	}
 	l.seen = *s
+	s.Kept = map[int32]facts.Fact[[]facts.KeptFile]{}
+	for _, id := range want.Kept {
+		s.Kept[id] = l.c.keptFact(id, begun)
+	}
 }
 
 func (l *Life) lineFacts(s *facts.Snapshot, want observe.Want, begun time.Time) {
