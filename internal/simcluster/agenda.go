@@ -10,14 +10,16 @@ import (
 // record twice a second (metadata.max.idle.interval.ms).
 const tick = 500 * time.Millisecond
 
-// due is something that will happen.
+// due is something that will happen. What it does captures numbers and names
+// only, so that it does the same in a copy of the cluster.
 type due struct {
 	at time.Time
-	do func()
+	do func(*Cluster)
 }
 
 // in lets something happen after d of the cluster's own time.
-func (c *Cluster) in(d time.Duration, do func()) {
+func (c *Cluster) in(d time.Duration, do func(*Cluster)) {
+	c.planned++
 	e := due{at: c.now.Add(c.scaled(d)), do: do}
 	i, _ := slices.BinarySearchFunc(c.agenda, e, func(x, y due) int {
 		if x.at.Equal(y.at) {
@@ -45,13 +47,13 @@ func (c *Cluster) settle() {
 		next := c.agenda[0]
 		c.agenda = c.agenda[1:]
 		c.now = next.at
-		next.do()
+		next.do(c)
 		c.reconcile()
 	}
 	c.now = now
 }
 
-// hold locks the cluster at the present; call the answer to let go.
+// hold locks the cluster at the present to change it; call the answer to let go.
 func (c *Cluster) hold() (release func()) {
 	c.mu.Lock()
 	c.settle()
@@ -59,6 +61,13 @@ func (c *Cluster) hold() (release func()) {
 		c.reconcile()
 		c.mu.Unlock()
 	}
+}
+
+// still locks the cluster at the present to look at it only.
+func (c *Cluster) still() (release func()) {
+	c.mu.Lock()
+	c.settle()
+	return c.mu.Unlock
 }
 
 // reconcile lets each part of the cluster react to what the others did.

@@ -74,6 +74,7 @@ func (c *Cluster) writeMetadata() bool {
 		return false
 	}
 	t.marker = strconv.FormatInt(c.now.UnixMilli(), 10)
+	c.changes++
 	if c.acting() == byQuorum {
 		c.quorum.record()
 	}
@@ -119,7 +120,7 @@ func (l *Life) Stop(context.Context) error {
 
 // Run names the newest run and what it saw; ok is false while nothing has run.
 func (l *Life) Run() (id string, seen canary.Stats, ok bool) {
-	defer l.c.hold()()
+	defer l.c.still()()
 	if l.c.client.run == 0 {
 		return "", canary.Stats{}, false
 	}
@@ -130,6 +131,6 @@ var errKilled = errors.New("the service was killed")
 
 // Quiet stops its metadata writes, not its records, while it is on.
 func (l *Life) Quiet(on bool) {
-	defer l.c.hold()()
+	defer l.c.still()()
 	l.c.client.quiet = on
 }

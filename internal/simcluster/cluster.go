@@ -42,6 +42,7 @@ type Cluster struct {
 	mu     sync.Mutex
 	cfg    config.Migration
 	speed  float64
+	source *rand.PCG
 	rng    *rand.Rand
 	now    time.Time
 	agenda []due
@@ -57,15 +58,21 @@ type Cluster struct {
 
 	serial   int // of processes
 	minted   int // ids of topics
-	catching map[string]bool
+	planned  int // entries of the agenda so far
+	changes  int // to topics so far
+	mirrored int // of them, those that ZooKeeper holds
+	names    []string
+	catching map[follower]bool
+	told     described
 }
 
 // New is a cluster of brokers in ZooKeeper mode that serve; the controllers do
 // not exist yet. It begins at the present.
 func New(o Options) *Cluster {
 	o = o.withDefaults()
-	c := &Cluster{cfg: o.migration(), speed: o.Speed, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: time.Now(),
-		nodes: map[int32]*node{}, topics: map[string]*topic{}, catching: map[string]bool{}}
+	source := rand.NewPCG(o.Seed, 1)
+	c := &Cluster{cfg: o.migration(), speed: o.Speed, source: source, rng: rand.New(source), now: time.Now(),
+		nodes: map[int32]*node{}, topics: map[string]*topic{}, catching: map[follower]bool{}}
 	c.zk = newZooKeeper()
 	c.quorum = newQuorum()
 	for _, n := range c.cfg.Nodes {
@@ -82,7 +89,7 @@ func New(o Options) *Cluster {
 	}
 	c.takeController()
 	c.mirror(true)
-	c.in(0, c.beat)
+	c.in(0, (*Cluster).beat)
 	return c
 }
 
@@ -118,7 +125,7 @@ func (c *Cluster) beat() {
 	c.clientBeat()
 	c.rules.watch(c)
 	// Not scaled: it is the pace of looking, not of the nodes.
-	c.in(time.Duration(float64(tick)*c.speed), c.beat)
+	c.in(time.Duration(float64(tick)*c.speed), (*Cluster).beat)
 }
 
 // Migration is the configuration that describes this cluster.

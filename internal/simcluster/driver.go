@@ -49,22 +49,22 @@ func (c *Cluster) prepare() {
 		return
 	}
 	c.driver.copying = true
-	leading, epoch := c.quorum.leading, c.quorum.epoch
-	c.in(100*time.Millisecond, func() {
-		if c.quorum.leading != leading || !c.zk.writable() {
+	leading, epoch := c.quorum.leading.serial, c.quorum.epoch
+	c.in(100*time.Millisecond, func(c *Cluster) {
+		if !c.quorum.led(leading) || !c.zk.writable() {
 			c.driver.copying = false
 			return
 		}
 		c.claim()
 		c.zk.epoch++
-		c.in(copyTime, func() { c.copied(leading, epoch) })
+		c.in(copyTime, func(c *Cluster) { c.copied(leading, epoch) })
 	})
 }
 
-func (c *Cluster) copied(leading *process, epoch int32) {
+func (c *Cluster) copied(leading int, epoch int32) {
 	c.driver.copying = false
 	q := &c.quorum
-	if q.leading != leading || q.epoch != epoch || !c.zk.writable() {
+	if !q.led(leading) || q.epoch != epoch || !c.zk.writable() {
 		return
 	}
 	q.highWatermark += 99
@@ -109,7 +109,7 @@ func (c *Cluster) claimAgain() {
 		return
 	}
 	c.driver.waiting = epoch
-	c.in(c.between(100*time.Millisecond, time.Second), func() {
+	c.in(c.between(100*time.Millisecond, time.Second), func(c *Cluster) {
 		c.driver.waiting = 0
 		if c.quorum.epoch == epoch && c.quorum.leader != 0 && c.zk.writable() {
 			c.claim()

@@ -140,14 +140,14 @@ func (l *Life) write(ctx context.Context, t execute.Task) (execute.Result, error
 		}
 		have := ""
 		if n.file != nil {
-			have = sum(n.file)
+			have = n.file.sha
 		}
 		switch have {
 		case t.Action.After:
 			detail = "already in place"
 		case t.Action.Before:
 			n.keepCopy()
-			n.file = data
+			n.file = newContent(data, n.Role)
 		default:
 			return fmt.Errorf("%s changed since the plan was made", t.Action.Path)
 		}
@@ -171,8 +171,9 @@ func (l *Life) format(ctx context.Context, t execute.Task) (execute.Result, erro
 		if err != nil {
 			return err
 		}
-		l.c.in(formatTime, func() {
-			if n.meta == nil {
+		at := n.ID
+		l.c.in(formatTime, func(c *Cluster) {
+			if n := c.nodes[at]; n.meta == nil {
 				n.meta, n.metaLevel = &meta{version: 1, clusterID: id, nodeID: n.ID}, level
 			}
 		})
@@ -230,7 +231,7 @@ func (l *Life) Probe(ctx context.Context, t execute.Task) (execute.Probed, strin
 	case plan.Stop:
 		return is(func(n *node) bool { return n.proc == nil })
 	case plan.Write:
-		return is(func(n *node) bool { return n.file != nil && sum(n.file) == t.Action.After })
+		return is(func(n *node) bool { return n.file != nil && n.file.sha == t.Action.After })
 	case plan.FormatDirs:
 		return l.lasting(ctx, is, func(n *node) bool { return n.meta != nil })
 	case plan.Start:

@@ -39,6 +39,8 @@ func (l *Life) createTopic(ctx context.Context, t execute.Task) (execute.Result,
 func (l *Life) deleteTopic(ctx context.Context, t execute.Task) (execute.Result, error) {
 	err := l.change(ctx, "delete topic "+t.Action.Topic, func() bool {
 		delete(l.c.topics, t.Action.Topic)
+		l.c.names = nil
+		l.c.changes++
 		return true
 	})
 	return execute.Result{Detail: "deleted"}, err

@@ -2,7 +2,6 @@ package simcluster
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,21 +24,15 @@ func (c *Cluster) brokerFacts(s *facts.Snapshot, begun time.Time) {
 		s.Reassigning = facts.Unknown[[]string]("no broker answers", source, begun)
 		return
 	}
-	md, minISR := facts.Metadata{ClusterID: clusterID}, map[string]int{}
+	told := c.describe()
+	md := facts.Metadata{ClusterID: clusterID, Partitions: told.partitions}
 	for _, n := range c.brokers() {
 		if n.serves() {
 			md.Brokers = append(md.Brokers, facts.MetadataBroker{ID: n.ID, Host: n.Host, Port: 9092})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
-		minISR[name] = c.topics[name].minISR
-		for i, p := range c.topics[name].partitions {
-			md.Partitions = append(md.Partitions, facts.Partition{Topic: name, Partition: int32(i), HasLeader: p.leader != 0, Leader: p.leader,
-				LeaderEpoch: p.epoch, Replicas: slices.Clone(p.replicas), ISR: slices.Clone(p.isr)})
-		}
-	}
 	s.Metadata = facts.Known(md, source, begun)
-	s.MinISR = facts.Known(minISR, "DescribeConfigs through brokers", begun)
+	s.MinISR = facts.Known(told.minISR, "DescribeConfigs through brokers", begun)
 	s.Reassigning = facts.Known([]string{}, "ListPartitionReassignments", begun)
 }
 
@@ -117,16 +110,42 @@ func (c *Cluster) image() kraftlog.Image {
 	if q.state != cluster.StateMigration && q.state != cluster.StatePostMigration {
 		return out
 	}
-	for name, t := range c.topics {
+	told := c.describe()
+	out.Topics, out.TopicConfigs = told.topics, told.configs
+	return out
+}
+
+// described is what readers are told of the topics. Nobody changes it; it is
+// made anew after a change to a topic.
+type described struct {
+	changes    int
+	partitions []facts.Partition
+	minISR     map[string]int
+	topics     map[string]kraftlog.Topic
+	configs    map[string]map[string]string
+}
+
+func (c *Cluster) describe() described {
+	if c.told.topics != nil && c.told.changes == c.changes {
+		return c.told
+	}
+	d := described{changes: c.changes, minISR: map[string]int{}, topics: map[string]kraftlog.Topic{}, configs: map[string]map[string]string{}}
+	for _, name := range c.topicNames() {
+		t := c.topics[name]
+		d.minISR[name] = t.minISR
 		if t.marker != "" {
-			out.TopicConfigs[name] = map[string]string{markerKey: t.marker}
+			d.configs[name] = map[string]string{markerKey: t.marker}
 		}
 		v := kraftlog.Topic{ID: t.id, Partitions: map[int32]kraftlog.Partition{}}
 		for i, p := range t.partitions {
-			v.Partitions[int32(i)] = kraftlog.Partition{Replicas: slices.Clone(p.replicas), ISR: slices.Clone(p.isr), Leader: p.leader,
+			number := int32(i)
+			d.partitions = append(d.partitions, facts.Partition{Topic: name, Partition: number, HasLeader: p.leader != 0, Leader: p.leader,
+				LeaderEpoch: p.epoch, Replicas: p.replicas, ISR: p.isr})
+			v.Partitions[number] = kraftlog.Partition{Replicas: p.replicas, ISR: p.isr, Leader: p.leader,
 				HasLeader: p.leader != 0, LeaderEpoch: p.epoch, PartitionEpoch: p.changes}
 		}
-		out.Topics[name] = v
+		d.topics[name] = v
 	}
-	return out
+	c.told = d
+	return d
 }

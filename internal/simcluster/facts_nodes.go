@@ -1,13 +1,11 @@
 package simcluster
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"time"
 
 	"migrator/internal/cluster"
-	"migrator/internal/configgen"
 	"migrator/internal/facts"
 	"migrator/internal/remote"
 )
@@ -16,15 +14,11 @@ func (n *node) fileFact(begun time.Time) facts.Fact[facts.File] {
 	if n.file == nil {
 		return facts.Known(facts.File{}, n.Properties, begun)
 	}
-	return facts.Known(n.described(n.file), n.Properties, begun)
+	return facts.Known(n.file.described(), n.Properties, begun)
 }
 
-func (n *node) described(content []byte) facts.File {
-	f := facts.File{Exists: true, SHA256: sum(content), Content: slices.Clone(content)}
-	if mode, err := configgen.Mode(content, n.Role); err == nil {
-		f.Mode = mode
-	}
-	return f
+func (f *content) described() facts.File {
+	return facts.File{Exists: true, SHA256: f.sha, Content: f.data, Mode: f.mode}
 }
 
 // keptFact are the copies beside a node's file.
@@ -35,15 +29,15 @@ func (c *Cluster) keptFact(id int32, begun time.Time) facts.Fact[[]facts.KeptFil
 		return facts.Unknown[[]facts.KeptFile]("connection timed out", source, begun)
 	}
 	found := []facts.KeptFile{}
-	for _, content := range n.kept {
-		found = append(found, facts.KeptFile{Path: remote.BackupPath(n.Properties, sum(content)), File: n.described(content)})
+	for _, f := range n.kept {
+		found = append(found, facts.KeptFile{Path: remote.BackupPath(n.Properties, f.sha), File: f.described()})
 	}
 	return facts.Known(found, source, begun)
 }
 
 // keepCopy is what a write does before it replaces the file, once per content.
 func (n *node) keepCopy() {
-	if n.file != nil && !slices.ContainsFunc(n.kept, func(c []byte) bool { return bytes.Equal(c, n.file) }) {
+	if n.file != nil && !slices.ContainsFunc(n.kept, func(f *content) bool { return f.sha == n.file.sha }) {
 		n.kept = append(n.kept, n.file)
 	}
 }

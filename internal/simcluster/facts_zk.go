@@ -1,7 +1,6 @@
 package simcluster
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +72,7 @@ func (c *Cluster) scanTopics(begun time.Time) facts.Fact[facts.ZKTopics] {
 			if leader == 0 {
 				leader = -1
 			}
-			v.Partitions[int32(i)] = facts.ZKPartition{Replicas: slices.Clone(p.replicas), HasState: true, ISR: slices.Clone(p.isr), Leader: leader,
+			v.Partitions[int32(i)] = facts.ZKPartition{Replicas: p.replicas, HasState: true, ISR: p.isr, Leader: leader,
 				LeaderEpoch: p.epoch, ControllerEpoch: int32(p.elected)}
 		}
 		out.Topics[name] = v

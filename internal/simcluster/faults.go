@@ -131,7 +131,7 @@ func (c *Cluster) Edit(id int32) {
 	defer c.hold()()
 	if n := c.nodes[id]; n.file != nil {
 		n.replaced = append(n.replaced, n.file)
-		n.file = append(slices.Clone(n.file), fmt.Sprintf("# edited at %d\n", c.now.Unix())...)
+		n.file = newContent(append(slices.Clone(n.file.data), fmt.Sprintf("# edited at %d\n", c.now.Unix())...), n.Role)
 		c.rules.lastFault = c.now
 	}
 }
@@ -141,7 +141,7 @@ func (c *Cluster) Edit(id int32) {
 func (c *Cluster) PutBack(id int32, sha string) bool {
 	defer c.hold()()
 	n := c.nodes[id]
-	i := slices.IndexFunc(n.replaced, func(content []byte) bool { return sum(content) == sha })
+	i := slices.IndexFunc(n.replaced, func(was *content) bool { return was.sha == sha })
 	if i < 0 {
 		return false
 	}
@@ -152,7 +152,7 @@ func (c *Cluster) PutBack(id int32, sha string) bool {
 
 // NodeIDs are the brokers' and the controllers' ids.
 func (c *Cluster) NodeIDs() (brokers, controllers []int32) {
-	defer c.hold()()
+	defer c.still()()
 	for _, n := range c.brokers() {
 		brokers = append(brokers, n.ID)
 	}

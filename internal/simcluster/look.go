@@ -18,14 +18,14 @@ type End struct {
 
 // End says how the cluster stands now.
 func (c *Cluster) End() End {
-	defer c.hold()()
+	defer c.still()()
 	e := End{State: c.quorum.state, Modes: map[int32]cluster.Mode{}, Files: map[int32]string{}}
 	for id, n := range c.nodes {
 		if n.serves() {
 			e.Modes[id] = n.proc.mode
 		}
 		if n.file != nil {
-			e.Files[id] = sum(n.file)
+			e.Files[id] = n.file.sha
 		}
 	}
 	for name, t := range c.topics {
@@ -44,7 +44,7 @@ func (c *Cluster) End() End {
 
 // Starts counts the processes each node has had.
 func (c *Cluster) Starts() map[int32]int {
-	defer c.hold()()
+	defer c.still()()
 	out := map[int32]int{}
 	for id, n := range c.nodes {
 		out[id] = n.starts

@@ -7,16 +7,15 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
-	"migrator/internal/configgen"
 )
 
 // node is one machine: a file, a folder, a log and at most one process.
 type node struct {
 	config.Node
-	file     []byte   // nil: absent
-	replaced [][]byte // what edits replaced
-	kept     [][]byte // copies beside the file: what writes replaced
-	meta     *meta    // meta.properties of its folder
+	file     *content   // nil: absent
+	replaced []*content // what edits replaced
+	kept     []*content // copies beside the file: what writes replaced
+	meta     *meta      // meta.properties of its folder
 	lines    []line
 	proc     *process
 	starts   int  // processes so far
@@ -76,7 +75,7 @@ func (n *node) say(kind lineKind, text string) {
 func (c *Cluster) newNode(cfg config.Node) *node {
 	n := &node{Node: cfg}
 	if cfg.Role == cluster.Broker {
-		n.file = firstFile(cfg)
+		n.file = newContent(firstFile(cfg), cfg.Role)
 		n.meta = &meta{clusterID: clusterID, nodeID: cfg.ID}
 	}
 	return n
@@ -104,17 +103,12 @@ func (n *node) inMode(modes ...cluster.Mode) bool {
 func (n *node) launch(c *Cluster) {
 	c.serial++
 	n.starts++
-	mode, err := configgen.Mode(n.file, n.Role)
-	p := &process{serial: c.serial, mode: mode}
-	if n.broker() && mode != cluster.KRaft && err == nil {
-		if v, e := configgen.EffectiveIBP(n.file, kafkaVersion); e == nil {
-			p.level, _ = configgen.FeatureLevel(v)
-		}
-	}
+	p := &process{serial: c.serial}
 	n.proc = p
 	n.say(lineStarting, "starting")
-	if err == nil && n.file == nil {
-		err = errors.New("no properties file")
+	err := errors.New("no properties file")
+	if n.file != nil {
+		p.mode, p.level, err = n.file.mode, n.file.level, n.file.bad
 	}
 	if err == nil && n.Role == cluster.Controller && n.meta == nil {
 		err = errors.New("no meta.properties in /data/meta")
@@ -124,18 +118,17 @@ func (n *node) launch(c *Cluster) {
 	}
 	if err != nil {
 		text := err.Error()
-		c.in(800*time.Millisecond, func() { n.crashIf(c, p, text) })
+		c.later(800*time.Millisecond, n, func(c *Cluster, n *node) {
+			n.say(lineFatal, text)
+			n.end(c, false)
+		})
 		return
 	}
 	low, high := 2*time.Second, 3500*time.Millisecond
 	if n.Role == cluster.Controller {
 		low, high = time.Second, 2*time.Second
 	}
-	c.in(c.between(low, high), func() {
-		if n.proc == p {
-			p.booted = true
-		}
-	})
+	c.later(c.between(low, high), n, func(_ *Cluster, n *node) { n.proc.booted = true })
 }
 
 // startCommand is what the start command does; a node that runs is left alone.
@@ -153,12 +146,10 @@ func (n *node) stopCommand(c *Cluster) {
 		return
 	}
 	p.stopping = true
-	c.in(300*time.Millisecond, func() { p.drained = n.proc == p && c.acting() != byNobody })
-	c.in(n.stopTakes(c), func() {
-		if n.proc == p {
-			n.say(lineShutDown, "shut down completed")
-			n.end(c, true)
-		}
+	c.later(300*time.Millisecond, n, func(c *Cluster, n *node) { n.proc.drained = c.acting() != byNobody })
+	c.later(n.stopTakes(c), n, func(c *Cluster, n *node) {
+		n.say(lineShutDown, "shut down completed")
+		n.end(c, true)
 	})
 }
 
@@ -179,11 +170,14 @@ func (n *node) end(c *Cluster, clean bool) {
 	n.proc, n.died, n.clean = nil, c.now, clean
 }
 
-func (n *node) crashIf(c *Cluster, p *process, text string) {
-	if n.proc == p {
-		n.say(lineFatal, text)
-		n.end(c, false)
-	}
+// later lets something happen to a node if it still runs the same process then.
+func (c *Cluster) later(d time.Duration, n *node, do func(*Cluster, *node)) {
+	id, serial := n.ID, n.proc.serial
+	c.in(d, func(c *Cluster) {
+		if n := c.nodes[id]; n.proc != nil && n.proc.serial == serial {
+			do(c, n)
+		}
+	})
 }
 
 // boot lets processes that are up begin to serve as soon as what they depend

@@ -20,7 +20,7 @@ func (l *Life) Round(ctx context.Context, want observe.Want) facts.Snapshot {
 	if !pause(ctx, roundTime) {
 		return facts.Snapshot{Begun: begun}
 	}
-	defer l.c.hold()()
+	defer l.c.still()()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.c.follow()
@@ -121,7 +121,7 @@ func said(lines []line) facts.Lines {
 
 // MarkLogs answers the present end of the nodes' logs.
 func (l *Life) MarkLogs(_ context.Context, ids []int32) (map[int32]string, error) {
-	defer l.c.hold()()
+	defer l.c.still()()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[int32]string{}

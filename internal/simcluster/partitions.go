@@ -1,7 +1,6 @@
 package simcluster
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -51,8 +50,7 @@ func (t *topic) clone() *topic {
 	out := *t
 	out.partitions = make([]*partition, len(t.partitions))
 	for i, p := range t.partitions {
-		q := *p
-		q.isr = slices.Clone(p.isr)
+		q := *p // replicas and ISR are replaced, never changed
 		out.partitions[i] = &q
 	}
 	return &out
@@ -70,6 +68,8 @@ func (c *Cluster) makeTopic(spec Topic) {
 		t.partitions = append(t.partitions, p)
 	}
 	c.topics[spec.Name] = t
+	c.names = nil
+	c.changes++
 }
 
 // alive says that the acting controller takes the broker for alive.
@@ -95,18 +95,30 @@ func (c *Cluster) lead() {
 	if by == byNobody {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
+	for _, name := range c.topicNames() {
 		for i, p := range c.topics[name].partitions {
 			c.leadOne(p, by)
-			c.catchUp(fmt.Sprintf("%s-%d", name, i), p, by)
+			c.catchUp(name, i, p, by)
 		}
 	}
 }
 
+// topicNames in order; a made or deleted topic empties the list.
+func (c *Cluster) topicNames() []string {
+	if len(c.names) == 0 {
+		c.names = slices.Sorted(maps.Keys(c.topics))
+	}
+	return c.names
+}
+
 func (c *Cluster) leadOne(p *partition, by actor) {
-	next := slices.IndexFunc(p.replicas, func(id int32) bool { return slices.Contains(p.isr, id) && c.willing(id, by) })
+	leads := p.leader != 0 && c.willing(p.leader, by)
+	next := -1
+	if !leads {
+		next = slices.IndexFunc(p.replicas, func(id int32) bool { return slices.Contains(p.isr, id) && c.willing(id, by) })
+	}
 	switch {
-	case p.leader != 0 && c.willing(p.leader, by):
+	case leads:
 	case next >= 0:
 		c.wrote(p)
 		p.leader = p.replicas[next]
@@ -119,14 +131,15 @@ func (c *Cluster) leadOne(p *partition, by actor) {
 	if p.leader == 0 {
 		return
 	}
-	kept := slices.DeleteFunc(slices.Clone(p.isr), func(id int32) bool { return id != p.leader && !c.willing(id, by) })
-	if len(kept) != len(p.isr) {
+	leaves := func(id int32) bool { return id != p.leader && !c.willing(id, by) }
+	if slices.ContainsFunc(p.isr, leaves) {
 		c.wrote(p)
-		p.isr = kept
+		p.isr = slices.DeleteFunc(slices.Clone(p.isr), leaves)
 	}
 }
 
 func (c *Cluster) wrote(p *partition) {
+	c.changes++
 	p.changes++
 	p.elected = c.zk.epoch
 	if c.acting() == byQuorum {
@@ -135,36 +148,51 @@ func (c *Cluster) wrote(p *partition) {
 	}
 }
 
+// follower is a replica of a partition that is on its way into the ISR.
+type follower struct {
+	topic     string
+	partition int
+	node      int32
+}
+
 // catchUp lets replicas that are back fetch for a while before they count.
-func (c *Cluster) catchUp(name string, p *partition, by actor) {
-	if p.leader == 0 {
+func (c *Cluster) catchUp(name string, i int, p *partition, by actor) {
+	if p.leader == 0 || len(p.isr) == len(p.replicas) {
 		return
 	}
 	for _, id := range p.replicas {
 		n := c.nodes[id]
-		key := fmt.Sprintf("%s/%d", name, id)
+		key := follower{name, i, id}
 		if slices.Contains(p.isr, id) || n.slow || !n.serves() || n.proc.stopping || !c.willing(id, by) || c.catching[key] {
 			continue
 		}
 		c.catching[key] = true
-		proc := n.proc
-		c.in(c.between(100*time.Millisecond, 1200*time.Millisecond), func() {
-			delete(c.catching, key)
-			now := c.acting()
-			if n.proc != proc || proc.stopping || n.slow || now == byNobody || p.leader == 0 || slices.Contains(p.isr, id) || !c.willing(id, now) {
-				return
-			}
-			c.wrote(p)
-			p.isr = append(p.isr, id)
-		})
+		serial := n.proc.serial
+		c.in(c.between(100*time.Millisecond, 1200*time.Millisecond), func(c *Cluster) { c.caughtUp(key, serial) })
 	}
+}
+
+// caughtUp takes a replica into the ISR if its broker still runs the process that fetched.
+func (c *Cluster) caughtUp(f follower, serial int) {
+	delete(c.catching, f)
+	n, now := c.nodes[f.node], c.acting()
+	if n.proc == nil || n.proc.serial != serial || n.proc.stopping || n.slow || now == byNobody || c.topics[f.topic] == nil {
+		return
+	}
+	p := c.topics[f.topic].partitions[f.partition]
+	if p.leader == 0 || slices.Contains(p.isr, f.node) || !c.willing(f.node, now) {
+		return
+	}
+	c.wrote(p)
+	p.isr = append(slices.Clone(p.isr), f.node)
 }
 
 // mirror brings the second store, ZooKeeper, up to what the acting controller knows.
 func (c *Cluster) mirror(now bool) {
-	if !now || !c.zk.writable() {
+	if !now || !c.zk.writable() || c.mirrored == c.changes {
 		return
 	}
+	c.mirrored = c.changes
 	c.zk.topics = make(map[string]*topic, len(c.topics))
 	for name, t := range c.topics {
 		c.zk.topics[name] = t.clone()

@@ -44,6 +44,9 @@ func newQuorum() quorum {
 	return quorum{orderly: true, brokers: map[int32]*brokerRecord{}, controllers: map[int32]controllerRecord{}}
 }
 
+// led says that the process of this serial leads.
+func (q *quorum) led(serial int) bool { return q.leading != nil && q.leading.serial == serial }
+
 // record writes one record that changes something.
 func (q *quorum) record() {
 	q.highWatermark++
@@ -83,8 +86,8 @@ func (c *Cluster) elects() {
 	if !q.orderly {
 		wait, rounds = c.between(3200*time.Millisecond, 3600*time.Millisecond), 2
 	}
-	c.in(wait, func() {
-		q.electing = false
+	c.in(wait, func(c *Cluster) {
+		c.quorum.electing = false
 		if able := c.voting(); len(able) >= c.majority() {
 			c.activate(c.pick(able), rounds)
 		}

@@ -43,13 +43,13 @@ func (r *rules) cameBack(id int32) { delete(r.down, id) }
 
 // Violations are the rules that were broken so far.
 func (c *Cluster) Violations() []string {
-	defer c.hold()()
+	defer c.still()()
 	return slices.Clone(c.rules.broken)
 }
 
 // Effects are all actions performed so far.
 func (c *Cluster) Effects() []Effect {
-	defer c.hold()()
+	defer c.still()()
 	return slices.Clone(c.rules.effects)
 }
 

@@ -92,7 +92,7 @@ func (c *Cluster) elect() {
 		return
 	}
 	c.zk.taking = true
-	c.in(takeoverTime, func() {
+	c.in(takeoverTime, func(c *Cluster) {
 		c.zk.taking = false
 		if c.zk.holder == nil && c.zk.writable() {
 			c.takeController()
