@@ -97,7 +97,7 @@ func (s *seen) judge(m config.Migration, memory gates.Memory, want cluster.Phase
 	state := phases.New()
 	state.Phase, state.ClusterID = here, s.clusterID
 	// Nothing is known of earlier approvals: a soak or drill that passed before counts for the service only.
-	view := gates.View{Snapshot: s.snap, Settings: phases.GateSettings(m, s.clusterID, s.snap), Phase: here, DrillsWanted: m.Drill.Kinds, Now: time.Now(), Memory: memory,
+	view := gates.View{Snapshot: s.snap, Settings: phases.GateSettings(m, s.clusterID, s.snap, nil), Phase: here, DrillsWanted: m.Drill.Kinds, Now: time.Now(), Memory: memory,
 		Soak: gates.Soak{Required: m.Soak(m.Drill.Phase)}}
 	done, memoryAfter := gates.Judge(memory, view, offlineSets(phases.Sets(state, s.snap, m.Inventory(), 1)))
 	s.offered = here

@@ -109,7 +109,7 @@ func (m *Machine) situation() phases.Situation {
 func (m *Machine) take(s facts.Snapshot) {
 	now := m.deps.Now()
 	if !m.compared {
-		found, sure := phases.Rerendered(m.state, m.cfg, s)
+		found, sure := phases.Rerendered(m.state, m.cfg, s, &m.memo)
 		m.conflicts, m.compared = append(m.conflicts, found...), sure
 	}
 	m.snap, m.seen = s, true

@@ -114,7 +114,8 @@ type Machine struct {
 	canaryOn  bool
 	kept      map[string]kraftlog.Topic // what the metadata log held last, for a revert
 	conflicts []string                  // how the configuration no longer fits the running plan
-	compared  bool                      // the running plan with what would be rendered now
+	memo      phases.Memo
+	compared  bool // the running plan with what would be rendered now
 }
 
 // New replays the journal. An entry that cannot be understood is an error.

@@ -9,7 +9,7 @@ import (
 
 // view is what the gates may look at now.
 func (m *Machine) view(now time.Time) gates.View {
-	v := gates.View{Snapshot: m.snap, Settings: phases.GateSettings(m.cfg, m.state.ClusterID, m.snap), Phase: m.state.Phase, Expected: m.state.Expected(), Short: m.state.Short,
+	v := gates.View{Snapshot: m.snap, Settings: phases.GateSettings(m.cfg, m.state.ClusterID, m.snap, &m.memo), Phase: m.state.Phase, Expected: m.state.Expected(), Short: m.state.Short,
 		Accepted: m.state.Accepted, DrillsWanted: m.cfg.Drill.Kinds, DrillsPassed: m.state.PassedDrills(),
 		Kept: m.kept, Stopped: m.state.Stopped(), Now: now, Memory: m.memory,
 		Soak: gates.Soak{Required: m.cfg.Soak(m.cfg.Drill.Phase), Elapsed: m.clock.Elapsed, Running: m.state.Soak != nil,

@@ -27,6 +27,7 @@ type Inputs struct {
 	// DrillsPassed in this attempt are not asked for again.
 	DrillsPassed []string
 	Took         map[plan.StepKind][]float64 // seconds, measured in this migration
+	Memo         *Memo                       // of earlier plans of this migration
 }
 
 // Built is a plan with the file contents its hashes stand for. Contents may
@@ -64,6 +65,7 @@ type builder struct {
 	in       Inputs
 	steps    []plan.Step
 	contents map[string][]byte
+	common   *common // what all renderings of this plan share
 }
 
 func (b *builder) add(s plan.Step) {
@@ -258,7 +260,7 @@ func (b *builder) render(n config.Node, mode cluster.Mode) (before, after string
 	if n.Role == cluster.Broker && !file.Exists {
 		return "", "", plan.Diff{}, fmt.Errorf("%s of broker %d does not exist", n.Properties, n.ID)
 	}
-	settings, err := b.settings()
+	shared, err := b.shared()
 	if err != nil {
 		return "", "", plan.Diff{}, err
 	}
@@ -267,44 +269,46 @@ func (b *builder) render(n config.Node, mode cluster.Mode) (before, after string
 		current, before = file.Content, file.SHA256
 		b.contents[before] = current
 	}
-	extra := make([]configgen.Setting, 0, len(n.Settings))
-	for _, s := range n.Settings {
-		extra = append(extra, configgen.Setting{Key: s.Key, Value: s.Value})
-	}
-	out, err := configgen.Render(n.Node, mode, current, settings, extra)
+	key := rendering{node: n.ID, mode: mode, before: before, ibp: shared.settings.MetadataVersion, firstBroker: shared.firstBroker}
+	out, err := b.in.Memo.render(key, n, current, shared.settings)
 	if err != nil {
 		return "", "", plan.Diff{}, err
 	}
-	after = hash(out.File)
-	b.contents[after] = out.File
-	diff = plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, !file.Exists), Reasons: []plan.Reason{}}
-	for _, c := range out.Changes {
-		diff.Reasons = append(diff.Reasons, plan.Reason{Key: c.Key, Op: c.Op, Reason: c.Reason, Source: c.Source})
-	}
-	return before, after, diff, nil
+	b.contents[out.after] = out.file
+	return before, out.after, out.diff, nil
 }
 
-func (b *builder) settings() (configgen.Settings, error) {
+// common is what every rendering of a plan takes from the files of others.
+type common struct {
+	settings    configgen.Settings
+	firstBroker string // SHA-256 of the file the inter-broker settings are from
+}
+
+func (b *builder) shared() (common, error) {
+	if b.common != nil {
+		return *b.common, nil
+	}
 	m := b.in.Migration
 	ibp, err := b.agreedIBP()
 	if err != nil {
-		return configgen.Settings{}, err
+		return common{}, err
 	}
 	brokers := m.Inventory().Brokers
 	f := b.in.Snapshot.Files[brokers[0].ID]
 	file, ok := f.Get()
 	if !ok || !file.Exists {
-		return configgen.Settings{}, fmt.Errorf("the file of broker %d cannot be read: %s", brokers[0].ID, f.Cause())
+		return common{}, fmt.Errorf("the file of broker %d cannot be read: %s", brokers[0].ID, f.Cause())
 	}
 	ib, err := configgen.FromBroker(file.Content)
 	if err != nil {
-		return configgen.Settings{}, fmt.Errorf("the file of broker %d: %w", brokers[0].ID, err)
+		return common{}, fmt.Errorf("the file of broker %d: %w", brokers[0].ID, err)
 	}
-	return configgen.Settings{
+	b.common = &common{firstBroker: file.SHA256, settings: configgen.Settings{
 		Quorum: configgen.Quorum{Mode: m.Quorum.Mode, ListenerName: m.Quorum.Listener.Name, ListenerProtocol: m.Quorum.Listener.Protocol,
 			Voters: m.Inventory().Controllers},
 		ZooKeeperConnect: m.ZooKeeper.Connect, KafkaVersion: m.Kafka.Version, MetadataVersion: ibp, InterBroker: ib,
-	}, nil
+	}}
+	return *b.common, nil
 }
 
 // agreedIBP is the inter.broker.protocol.version in effect, which controllers
@@ -320,7 +324,7 @@ func (b *builder) agreedIBP() (string, error) {
 		if file.Mode == cluster.KRaft {
 			continue // it has none any more
 		}
-		v, err := configgen.EffectiveIBP(file.Content, b.in.Migration.Kafka.Version)
+		v, err := b.in.Memo.ibp(file, b.in.Migration.Kafka.Version)
 		if err != nil {
 			return "", fmt.Errorf("the file of broker %d: %w", n.ID, err)
 		}

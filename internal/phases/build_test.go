@@ -399,11 +399,11 @@ func TestTheFirstPlanKeepsTheBrokersFilesToo(t *testing.T) {
 func TestAFileThatCannotBeReadDoesNotMakeThePlanVoid(t *testing.T) {
 	snap := provisioned()
 	b := begin(t).at(cluster.Load).approved(built(t, cluster.Load, snap).Plan)
-	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || !sure {
+	if got, sure := Rerendered(b.s, migration(), snap, nil); len(got) != 0 || !sure {
 		t.Errorf("conflicts %q, sure %t, want none for sure", got, sure)
 	}
 	snap.Files[2] = facts.Unknown[facts.File]("connection timed out", "test", moment)
-	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || sure {
+	if got, sure := Rerendered(b.s, migration(), snap, nil); len(got) != 0 || sure {
 		t.Errorf("conflicts %q, sure %t, want none, to be asked again", got, sure)
 	}
 }
@@ -419,12 +419,12 @@ func TestABrokenFileOfAnotherBrokerDoesNotMakeThePlanVoid(t *testing.T) {
 		approval.Files[id] = file.SHA256
 	}
 	b := begin(t).at(cluster.Load).add(KindApproved, Body{Approved: &approval})
-	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || !sure {
+	if got, sure := Rerendered(b.s, migration(), snap, nil); len(got) != 0 || !sure {
 		t.Fatalf("conflicts %q, sure %t, want none for sure", got, sure)
 	}
 	cut := []byte("broker.id=2\ninter.broker.protocol.version=thr")
 	snap.Files[2] = known(facts.File{Exists: true, SHA256: hash(cut), Content: cut})
-	if got, sure := Rerendered(b.s, migration(), snap); len(got) != 0 || sure {
+	if got, sure := Rerendered(b.s, migration(), snap, nil); len(got) != 0 || sure {
 		t.Errorf("conflicts %q, sure %t, want none, to be asked again", got, sure)
 	}
 }

@@ -67,14 +67,14 @@ func differs(a plan.Action, now []string) string {
 // while a file cannot be read or is not as we know it (every broker's file goes
 // into every rendering): that says nothing about the configuration, and the
 // comparison must be made again.
-func Rerendered(s State, m config.Migration, snap facts.Snapshot) (out []string, sure bool) {
+func Rerendered(s State, m config.Migration, snap facts.Snapshot, k *Memo) (out []string, sure bool) {
 	if s.Run == nil || s.Run.Plan.Revert {
 		return nil, true // the way back puts kept files in place, it renders nothing
 	}
 	if !asKnown(s, m, snap) {
 		return nil, false
 	}
-	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase}, contents: map[string][]byte{}}
+	b := builder{in: Inputs{Migration: m, Snapshot: snap, ClusterID: s.ClusterID, Phase: s.Run.Plan.Phase, Memo: k}, contents: map[string][]byte{}}
 	for _, step := range s.Run.Plan.Steps {
 		if !s.Run.Done[step.ID].IsZero() {
 			continue

@@ -143,7 +143,7 @@ func TestAKilledServiceGoesOnWithItsRevert(t *testing.T) {
 		}
 		snap.Files[id] = known(facts.File{Exists: true, SHA256: hash(file), Content: file, Mode: cluster.KRaft})
 	}
-	if got, _ := Rerendered(b.s, migration(), snap); len(got) != 0 {
+	if got, _ := Rerendered(b.s, migration(), snap, nil); len(got) != 0 {
 		t.Errorf("the revert is void: %v", got)
 	}
 }
