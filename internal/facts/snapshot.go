@@ -235,7 +235,7 @@ type MetaProperties struct {
 
 // Mode is how a node runs now, told by its ApiVersions: ZooKeeper-mode brokers
 // serve UpdateMetadata, KRaft nodes DescribeQuorum (kafka 3.4 to 3.9).
-func (s Snapshot) Mode(n cluster.Node) Fact[cluster.Mode] {
+func (s *Snapshot) Mode(n cluster.Node) Fact[cluster.Mode] {
 	api := s.API[n.ID]
 	v, ok := api.Get()
 	switch {
@@ -258,7 +258,7 @@ func (s Snapshot) Mode(n cluster.Node) Fact[cluster.Mode] {
 
 // Leader is the active controller's own answer to DescribeQuorum. Two
 // controllers that both claim to lead (KAFKA-15489) is unknown, never a choice.
-func (s Snapshot) Leader(controllers []cluster.Node) Fact[LeaderView] {
+func (s *Snapshot) Leader(controllers []cluster.Node) Fact[LeaderView] {
 	var found []LeaderView
 	var source, cause string
 	begun := s.Begun

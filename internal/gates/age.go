@@ -25,11 +25,11 @@ type ageRule struct {
 
 // fresh turns a fact that is too old into unknown. A fact from before the last
 // effect of the step says nothing about its outcome.
-func fresh[T any](v View, f facts.Fact[T]) facts.Fact[T] {
+func fresh[T any](v *View, f facts.Fact[T]) facts.Fact[T] {
 	return aged(v, f, ageRule{limit: v.Settings.MaxFactAge, afterEffect: true})
 }
 
-func aged[T any](v View, f facts.Fact[T], rule ageRule) facts.Fact[T] {
+func aged[T any](v *View, f facts.Fact[T], rule ageRule) facts.Fact[T] {
 	if !f.Known() {
 		return f
 	}
@@ -47,10 +47,10 @@ func aged[T any](v View, f facts.Fact[T], rule ageRule) facts.Fact[T] {
 	}
 }
 
-func topicsRule(v View) ageRule {
+func topicsRule(v *View) ageRule {
 	return ageRule{limit: max(v.Settings.MaxFactAge, topicsMaxAge), afterEffect: true}
 }
 
-func minISRRule(v View) ageRule {
+func minISRRule(v *View) ageRule {
 	return ageRule{limit: max(v.Settings.MaxFactAge, minISRMaxAge)}
 }

@@ -12,6 +12,7 @@ import (
 // round is what the gates of one judgement compute once and share.
 type round struct {
 	fromImage []facts.Partition
+	leader    *facts.Fact[facts.LeaderView]
 }
 
 // leader is the active controller's own view, from fresh answers only.
@@ -20,12 +21,15 @@ func (l *look) leader() (facts.LeaderView, bool) {
 }
 
 func (l *look) freshLeader() facts.Fact[facts.LeaderView] {
-	return freshLeader(l.v)
+	if l.round.leader == nil {
+		f := freshLeader(l.v)
+		l.round.leader = &f
+	}
+	return *l.round.leader
 }
 
-func freshLeader(v View) facts.Fact[facts.LeaderView] {
-	s := v.Snapshot
-	s.Quorum = make(map[int32]facts.Fact[facts.Quorum], len(v.Snapshot.Quorum))
+func freshLeader(v *View) facts.Fact[facts.LeaderView] {
+	s := facts.Snapshot{Begun: v.Snapshot.Begun, Quorum: make(map[int32]facts.Fact[facts.Quorum], len(v.Snapshot.Quorum))}
 	for id, f := range v.Snapshot.Quorum {
 		s.Quorum[id] = fresh(v, f)
 	}

@@ -24,7 +24,7 @@ const (
 
 // stoppedForGood says that a revert stopped every controller. A lone controller
 // that its own roll restarts comes back.
-func stoppedForGood(v View) bool {
+func stoppedForGood(v *View) bool {
 	controllers := cluster.IDs(v.Settings.Inventory.Controllers)
 	if len(controllers) == 0 || !containsAll(v.Stopped, controllers) {
 		return false

@@ -12,9 +12,9 @@ import (
 // next call; after a restart of the service the zero Memory does.
 func Judge(prev Memory, v View, sets []Set) (Judgement, Memory) {
 	shared := &round{}
-	next := prev.observe(v, shared)
+	next := prev.observe(&v, shared)
 	v.Memory = next
-	verdicts := judgeAll(v, named(sets), shared)
+	verdicts := judgeAll(&v, named(sets), shared)
 	next.rememberResults(verdicts, v.Now)
 
 	out := Judgement{At: v.Now, Sets: make(map[string]SetState, len(sets))}
@@ -61,7 +61,7 @@ func named(sets []Set) []string {
 
 // judgeAll judges each gate by the facts, then lets one cause light one lamp:
 // a gate that depends on a failing one reads unknown and names it.
-func judgeAll(v View, names []string, shared *round) []Verdict {
+func judgeAll(v *View, names []string, shared *round) []Verdict {
 	own := make(map[string]Verdict, len(names))
 	for _, name := range names {
 		own[name] = judgeOne(v, name, shared)
@@ -81,7 +81,7 @@ func judgeAll(v View, names []string, shared *round) []Verdict {
 	return out
 }
 
-func judgeOne(v View, name string, shared *round) Verdict {
+func judgeOne(v *View, name string, shared *round) Verdict {
 	g, ok := find(name)
 	if !ok {
 		return Verdict{Gate: name, Kind: Safety, Evidence: "no such gate",

@@ -12,7 +12,7 @@ import (
 // look is one gate looking at one view. It notes what was read, from where and
 // how old, so that no verdict can forget a missing fact.
 type look struct {
-	v        View
+	v        *View
 	round    *round
 	sources  []string
 	oldest   time.Time

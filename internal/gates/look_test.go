@@ -13,7 +13,7 @@ func TestALookWithoutAnAnswerIsUnknown(t *testing.T) {
 
 func TestASafetyGateThatNamesSubjectsStillCannotBeAccepted(t *testing.T) {
 	for kind, want := range map[Kind]Result{Safety: Fail, Availability: Pass} {
-		l := &look{v: View{Accepted: []Acceptance{{Gate: "x", Subjects: []string{"broker 1"}}}}}
+		l := &look{v: &View{Accepted: []Acceptance{{Gate: "x", Subjects: []string{"broker 1"}}}}}
 		l.bad("broker 1", "broker 1 is down")
 		if v := l.verdict(Info{Name: "x", Kind: kind}); v.Result != want {
 			t.Errorf("%s: %+v", kind, v)
@@ -22,7 +22,7 @@ func TestASafetyGateThatNamesSubjectsStillCannotBeAccepted(t *testing.T) {
 }
 
 func TestOneProblemNobodyMayAcceptOutweighsThoseThatSomebodyDid(t *testing.T) {
-	l := &look{v: View{Accepted: []Acceptance{{Gate: "x", Subjects: []string{"broker 1"}}}}}
+	l := &look{v: &View{Accepted: []Acceptance{{Gate: "x", Subjects: []string{"broker 1"}}}}}
 	l.bad("broker 1", "broker 1 is down")
 	l.bad("", "the cluster burns")
 	if v := l.verdict(Info{Name: "x", Kind: Availability}); v.Result != Fail || v.Subjects != nil {

@@ -54,7 +54,7 @@ const (
 
 // observe folds what the view shows into the memory. Doing so twice with the
 // same view changes nothing more.
-func (m Memory) observe(v View, shared *round) Memory {
+func (m Memory) observe(v *View, shared *round) Memory {
 	m.znode = m.znode.observe(v)
 	m.parity = m.parity.observe(v)
 	m.markers = observeMarkers(m.markers, v)
@@ -63,7 +63,7 @@ func (m Memory) observe(v View, shared *round) Memory {
 	return m
 }
 
-func (z znodeMemory) observe(v View) znodeMemory {
+func (z znodeMemory) observe(v *View) znodeMemory {
 	f := fresh(v, v.Snapshot.Migration)
 	m, ok := f.Get()
 	if !ok || (z.seen && !f.Begun().After(z.last)) {
@@ -93,7 +93,7 @@ func equalPointers[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-func observeMarkers(old []marker, v View) []marker {
+func observeMarkers(old []marker, v *View) []marker {
 	c, ok := fresh(v, v.Snapshot.CanaryStats).Get()
 	if !ok || c.MarkerKey == "" || c.MarkerAt.IsZero() {
 		return old
@@ -121,7 +121,7 @@ func (m marker) reached(value string) bool {
 
 // observeShort remembers since when partitions are short; one that is full
 // again is forgotten. Where the partitions are unknown nothing is forgotten.
-func observeShort(old map[string]time.Time, v View, shared *round) map[string]time.Time {
+func observeShort(old map[string]time.Time, v *View, shared *round) map[string]time.Time {
 	l := &look{v: v, round: shared}
 	partitions, ok := l.partitions()
 	if !ok {
@@ -142,7 +142,7 @@ func observeShort(old map[string]time.Time, v View, shared *round) map[string]ti
 }
 
 // isrHolds says that a partition's ISR is full, or no worse than before the plan.
-func isrHolds(v View, p facts.Partition) bool {
+func isrHolds(v *View, p facts.Partition) bool {
 	if len(p.ISR) >= len(p.Replicas) && len(p.Replicas) > 0 {
 		return true
 	}
@@ -163,7 +163,7 @@ func (m *Memory) rememberResults(verdicts []Verdict, now time.Time) {
 }
 
 // migrationState is ZkMigrationState as far as a fresh log tells it.
-func migrationState(v View) (cluster.MigrationState, bool) {
+func migrationState(v *View) (cluster.MigrationState, bool) {
 	lg, ok := fresh(v, v.Snapshot.Log).Get()
 	if !ok || !lg.Image.HasState {
 		return "", false

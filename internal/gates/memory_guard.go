@@ -37,7 +37,7 @@ type sparseMemory struct {
 	inZK, inLog int
 }
 
-func (g guardMemory) observe(v View) guardMemory {
+func (g guardMemory) observe(v *View) guardMemory {
 	holder := fresh(v, v.Snapshot.Holder)
 	migration := fresh(v, v.Snapshot.Migration)
 	h, okHolder := holder.Get()
@@ -60,7 +60,7 @@ func (g guardMemory) observe(v View) guardMemory {
 	return g
 }
 
-func (i idleMemory) observe(v View, at time.Time) idleMemory {
+func (i idleMemory) observe(v *View, at time.Time) idleMemory {
 	if !at.After(i.last) {
 		return i
 	}
@@ -80,7 +80,7 @@ func (i idleMemory) observe(v View, at time.Time) idleMemory {
 
 // observe compares each scan once, and only one begun after the copy had left
 // its offset: before that the log is meant to be empty.
-func (s sparseMemory) observe(v View, offset time.Time) sparseMemory {
+func (s sparseMemory) observe(v *View, offset time.Time) sparseMemory {
 	scan := aged(v, v.Snapshot.ZKTopics, topicsRule(v))
 	zk, okZK := scan.Get()
 	deleting, okDeleting := fresh(v, v.Snapshot.Deleting).Get()

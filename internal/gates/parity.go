@@ -26,7 +26,7 @@ type parityMemory struct {
 	first map[string]time.Time
 }
 
-func (p parityMemory) observe(v View) parityMemory {
+func (p parityMemory) observe(v *View) parityMemory {
 	scan := aged(v, v.Snapshot.ZKTopics, topicsRule(v))
 	zk, okZK := scan.Get()
 	deleting, okDel := fresh(v, v.Snapshot.Deleting).Get()
