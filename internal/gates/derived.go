@@ -13,6 +13,7 @@ import (
 type round struct {
 	fromImage []facts.Partition
 	leader    *facts.Fact[facts.LeaderView]
+	batch     []cluster.Node
 }
 
 // leader is the active controller's own view, from fresh answers only.
@@ -132,13 +133,15 @@ func (l *look) some(what string, nodes []cluster.Node) []cluster.Node {
 
 // batch are the nodes of the open or next step, in the inventory's order.
 func (l *look) batch() []cluster.Node {
-	var out []cluster.Node
+	if l.round.batch != nil {
+		return l.round.batch
+	}
 	for _, n := range l.v.Settings.Inventory.Nodes() {
 		if l.inBatch(n.ID) {
-			out = append(out, n)
+			l.round.batch = append(l.round.batch, n)
 		}
 	}
-	return out
+	return l.round.batch
 }
 
 func (l *look) inBatch(id int32) bool {

@@ -17,8 +17,8 @@ func Judge(prev Memory, v View, sets []Set) (Judgement, Memory) {
 	verdicts := judgeAll(&v, named(sets), shared)
 	next.rememberResults(verdicts, v.Now)
 
-	out := Judgement{At: v.Now, Sets: make(map[string]SetState, len(sets))}
-	passing := map[string]bool{}
+	out := Judgement{At: v.Now, Sets: make(map[string]SetState, len(sets)), Verdicts: make([]Judged, 0, len(verdicts))}
+	passing := make(map[string]bool, len(verdicts))
 	for _, verdict := range verdicts {
 		passing[verdict.Gate] = verdict.Result == Pass
 		judged := Judged{Verdict: verdict, Since: next.since[verdict.Gate].at, Sets: setsWith(verdict.Gate, sets)}
@@ -62,21 +62,19 @@ func named(sets []Set) []string {
 // judgeAll judges each gate by the facts, then lets one cause light one lamp:
 // a gate that depends on a failing one reads unknown and names it.
 func judgeAll(v *View, names []string, shared *round) []Verdict {
-	own := make(map[string]Verdict, len(names))
-	for _, name := range names {
-		own[name] = judgeOne(v, name, shared)
+	out := make([]Verdict, len(names))
+	for i, name := range names {
+		out[i] = judgeOne(v, name, shared)
 	}
-	out := make([]Verdict, 0, len(names))
-	for _, name := range names {
-		verdict := own[name]
+	own := slices.Clone(out)
+	for i, name := range names {
 		g, _ := find(name)
 		for _, dep := range g.DependsOn {
-			if cause, ok := own[dep]; ok && cause.Result == Fail {
-				verdict = waitsFor(verdict, cause)
+			if at, ok := slices.BinarySearch(names, dep); ok && own[at].Result == Fail {
+				out[i] = waitsFor(own[i], own[at])
 				break
 			}
 		}
-		out = append(out, verdict)
 	}
 	return out
 }

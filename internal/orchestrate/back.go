@@ -43,7 +43,7 @@ func (m *Machine) goesBack() bool {
 // keptRead: in the present snapshot somebody looked beside every broker's file,
 // whatever came of it. A journal that began after the migration knows no originals.
 func (m *Machine) keptRead() bool {
-	return !slices.ContainsFunc(m.cfg.Inventory().Brokers, func(n cluster.Node) bool { return m.snap.Kept[n.ID].Begun().IsZero() })
+	return !slices.ContainsFunc(m.inv.Brokers, func(n cluster.Node) bool { return m.snap.Kept[n.ID].Begun().IsZero() })
 }
 
 // startRevert builds the way back from the present snapshot and, when its

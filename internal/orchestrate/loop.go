@@ -83,17 +83,17 @@ func (m *Machine) judge() {
 		return
 	}
 	now := m.deps.Now()
-	sets := phases.Sets(m.state, m.snap, m.cfg.Inventory(), m.cfg.Gates.GoodPolls)
+	sets := phases.Sets(m.state, m.snap, m.inv, m.cfg.Gates.GoodPolls)
 	j, memory := gates.Judge(m.memory, m.view(now), sets)
 	j.At = m.snap.Begun
 	m.judgement, m.memory, m.judged = j, memory, m.state.Seq
-	m.located = phases.Locate(m.snap, m.cfg.Inventory())
+	m.located = phases.Locate(m.snap, m.inv)
 	m.offer = m.makeOffer()
 }
 
 // situation is what Decide sees beside the state.
 func (m *Machine) situation() phases.Situation {
-	in := phases.Situation{Snapshot: m.snap, Judgement: m.judgement, Located: m.located, Inventory: m.cfg.Inventory(),
+	in := phases.Situation{Snapshot: m.snap, Judgement: m.judgement, Located: m.located, Inventory: m.inv,
 		OfferWhy: m.offer.why, Busy: m.busyNames(), Draining: m.draining, Progress: m.progress.at,
 		StepTimeout: m.cfg.Gates.StepTimeout, SoakOfLoad: m.cfg.Soak(cluster.Load)}
 	if m.offer.built != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"migrator/internal/canary"
+	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/execute"
 	"migrator/internal/facts"
@@ -87,6 +88,7 @@ const (
 // the loop goroutine.
 type Machine struct {
 	cfg       config.Migration
+	inv       cluster.Inventory // of cfg
 	deps      Deps
 	commands  chan request
 	snapshots chan facts.Snapshot
@@ -120,7 +122,7 @@ type Machine struct {
 
 // New replays the journal. An entry that cannot be understood is an error.
 func New(cfg config.Migration, deps Deps) (*Machine, error) {
-	m := &Machine{cfg: cfg, deps: deps, commands: make(chan request), snapshots: make(chan facts.Snapshot),
+	m := &Machine{cfg: cfg, inv: cfg.Inventory(), deps: deps, commands: make(chan request), snapshots: make(chan facts.Snapshot),
 		results: make(chan performed), kick: make(chan struct{}, 1), drain: make(chan struct{}),
 		state: phases.New(), busy: map[string]context.CancelFunc{}}
 	if m.deps.Failpoint == nil {

@@ -30,12 +30,16 @@ import (
 // at an entry that dies says.
 type book struct {
 	*simcluster.Store
-	life *simcluster.Life
-	mu   sync.Mutex
-	dies func(seq uint64, kind string, b phases.Body) bool // nil: never
-	when death
-	kill func()
+	life   *simcluster.Life
+	mu     sync.Mutex
+	dies   func(seq uint64, kind string, b phases.Body) bool // nil: never
+	when   death
+	kill   func()
+	deaths *deaths // gathered without dying; nil: none
 }
+
+// shortly after an entry what it announces is under way.
+const shortly = 400 * time.Millisecond
 
 type death int
 
@@ -55,21 +59,27 @@ func (b *book) Append(kind, actor string, attempt int, body any) (journal.Entry,
 	if b.life.Killed() {
 		return journal.Entry{}, errKilled
 	}
-	entries, err := b.Store.Read()
-	if err != nil {
-		return journal.Entry{}, err
-	}
-	dies := b.dies != nil && b.dies(uint64(len(entries))+1, kind, body.(phases.Body))
+	seq := uint64(b.Len()) + 1
+	b.deaths.add(seq, beforeEntry)
+	dies := b.dies != nil && b.dies(seq, kind, body.(phases.Body))
 	if dies && b.when == beforeEntry {
 		b.kill()
 		return journal.Entry{}, errKilled
 	}
 	e, err := b.Store.Append(kind, actor, attempt, body)
+	b.deaths.add(seq, afterEntry)
+	if b.deaths != nil {
+		time.AfterFunc(shortly, func() {
+			b.mu.Lock() // nothing is recorded while the copy is made
+			defer b.mu.Unlock()
+			b.deaths.add(seq, meanwhile)
+		})
+	}
 	if dies && b.when == afterEntry {
 		b.kill()
 	}
 	if dies && b.when == meanwhile {
-		time.AfterFunc(400*time.Millisecond, b.kill)
+		time.AfterFunc(shortly, b.kill)
 	}
 	return e, err
 }
@@ -90,12 +100,23 @@ func begin(t *testing.T, c *simcluster.Cluster, s *simcluster.Store, when death,
 
 func beginWith(t *testing.T, cfg config.Migration, c *simcluster.Cluster, s *simcluster.Store, when death, dies func(uint64, string, phases.Body) bool) *run {
 	t.Helper()
+	return open(t, cfg, c, &book{Store: s, dies: dies, when: when}, nil)
+}
+
+// open begins a life on the cluster that writes the book; wrap may put
+// something between the service and the cluster.
+func open(t *testing.T, cfg config.Migration, c *simcluster.Cluster, b *book, wrap func(*orchestrate.Deps)) *run {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	s := b.Store
 	r := &run{life: c.Live(s, s), cancel: cancel, ended: make(chan struct{})}
-	b := &book{Store: s, life: r.life, dies: dies, when: when}
-	b.kill = func() { r.life.Kill(); cancel() }
-	m, err := orchestrate.New(cfg, orchestrate.Deps{Observer: r.life, Executor: r.life, Journal: b, Blobs: s, Canary: r.life,
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Claim: func(string) error { return nil }})
+	b.life, b.kill = r.life, func() { r.life.Kill(); cancel() }
+	deps := orchestrate.Deps{Observer: r.life, Executor: r.life, Journal: b, Blobs: s, Canary: r.life,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Claim: func(string) error { return nil }}
+	if wrap != nil {
+		wrap(&deps)
+	}
+	m, err := orchestrate.New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (m *Machine) view(now time.Time) gates.View {
 			NotBefore: m.state.Run.LastEffect, Baseline: m.state.Run.Baseline, Impact: step.Impact}
 		return v
 	}
-	if next := phases.NextStep(m.state, m.snap, m.cfg.Inventory()); next.Step != nil {
+	if next := phases.NextStep(m.state, m.snap, m.inv); next.Step != nil {
 		v.Step = &gates.Step{ID: next.Step.ID, Kind: next.Step.Kind, Batch: next.Step.Batch, Mode: next.Step.Mode,
 			NotBefore: m.state.Run.LastEffect, Impact: next.Step.Impact}
 	}

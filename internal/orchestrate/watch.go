@@ -125,9 +125,9 @@ func (m *Machine) want() observe.Want {
 	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Topics: m.needsTopics()}
 	// With every controller stopped for good nobody leads; waiting for a leader
 	// would only make the controllerless window longer.
-	w.Log = len(m.state.Down) < len(m.cfg.Inventory().Controllers)
+	w.Log = len(m.state.Down) < len(m.inv.Controllers)
 	if m.goesBack() {
-		w.Kept = cluster.IDs(m.cfg.Inventory().Brokers)
+		w.Kept = cluster.IDs(m.inv.Brokers)
 	}
 	if step, ok := m.state.OpenStep(); ok {
 		w.Lines = slices.Clone(step.Batch)
@@ -135,7 +135,7 @@ func (m *Machine) want() observe.Want {
 		w.TopicsSoon = slices.Contains(step.Done, gates.Parity) || slices.Contains(step.Done, gates.StoresAgree)
 		w.Named = slices.Contains(step.Done, gates.Follows)
 	}
-	for _, c := range m.cfg.Inventory().Controllers {
+	for _, c := range m.inv.Controllers {
 		if !slices.Contains(w.Lines, c.ID) {
 			w.Lines = append(w.Lines, c.ID)
 		}

@@ -85,7 +85,7 @@ func (b *backBuilder) became(n config.Node, copies []facts.KeptFile, now []byte)
 }
 
 func (b *backBuilder) rendered(n config.Node, mode cluster.Mode, from []byte) (configgen.Rendered, error) {
-	settings, err := b.settings()
+	shared, err := b.shared()
 	if err != nil {
 		return configgen.Rendered{}, err
 	}
@@ -93,7 +93,7 @@ func (b *backBuilder) rendered(n config.Node, mode cluster.Mode, from []byte) (c
 	for _, s := range n.Settings {
 		extra = append(extra, configgen.Setting{Key: s.Key, Value: s.Value})
 	}
-	return configgen.Render(n.Node, mode, from, settings, extra)
+	return configgen.Render(n.Node, mode, from, shared.settings, extra)
 }
 
 func inFileMode(copies []facts.KeptFile, mode cluster.Mode) []facts.KeptFile {

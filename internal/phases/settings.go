@@ -11,17 +11,17 @@ import (
 // GateSettings are the parts of migrations.yaml that gates judge by. clusterID
 // is the one the migration is bound to, empty before the first observation.
 func GateSettings(m config.Migration, clusterID string, snap facts.Snapshot, k *Memo) gates.Settings {
-	g := m.Gates
-	return gates.Settings{Inventory: m.Inventory(), ClusterID: clusterID, KafkaVersion: m.Kafka.Version,
+	g, inv := m.Gates, m.Inventory()
+	return gates.Settings{Inventory: inv, ClusterID: clusterID, KafkaVersion: m.Kafka.Version,
 		GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, MaxFactAge: g.MaxFactAge, StepTimeout: g.StepTimeout,
-		MaxUnavailable: m.Drill.MaxUnavailable, CanaryOff: m.Canary.Off, CanaryTopic: m.Canary.Topic, MetadataVersion: agreedLevel(m, snap, k)}
+		MaxUnavailable: m.Drill.MaxUnavailable, CanaryOff: m.Canary.Off, CanaryTopic: m.Canary.Topic, MetadataVersion: agreedLevel(inv.Brokers, m.Kafka.Version, snap, k)}
 }
 
 // agreedLevel is the feature level all brokers' files ask for, nil when they
 // cannot be read or disagree; KRaft-mode files name none, the software does.
-func agreedLevel(m config.Migration, snap facts.Snapshot, k *Memo) *int16 {
+func agreedLevel(brokers []cluster.Node, kafkaVersion string, snap facts.Snapshot, k *Memo) *int16 {
 	var agreed *int16
-	for _, n := range m.Inventory().Brokers {
+	for _, n := range brokers {
 		f, ok := snap.Files[n.ID].Get()
 		if !ok || !f.Exists {
 			return nil
@@ -29,7 +29,7 @@ func agreedLevel(m config.Migration, snap facts.Snapshot, k *Memo) *int16 {
 		if f.Mode == cluster.KRaft {
 			continue
 		}
-		ibp, err := k.ibp(f, m.Kafka.Version)
+		ibp, err := k.ibp(f, kafkaVersion)
 		if err != nil {
 			return nil
 		}
@@ -42,7 +42,7 @@ func agreedLevel(m config.Migration, snap facts.Snapshot, k *Memo) *int16 {
 	if agreed != nil {
 		return agreed
 	}
-	level, err := configgen.FeatureLevel(m.Kafka.Version)
+	level, err := configgen.FeatureLevel(kafkaVersion)
 	if err != nil {
 		return nil
 	}

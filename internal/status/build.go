@@ -30,11 +30,18 @@ type Input struct {
 	Doing     string // what a long action says of its progress
 	Broken    string
 	Now       time.Time
+
+	inventory cluster.Inventory
+	leader    facts.Fact[facts.LeaderView]
 }
 
 // Build makes the read model; pure.
 func Build(in Input) Status {
-	s := Status{Name: in.Name, Attempt: in.State.Attempt, Seq: in.State.Seq, Gates: []Gate{}, Nodes: []Node{}}
+	in.inventory = in.Config.Inventory()
+	in.leader = in.Snapshot.Leader(in.inventory.Controllers)
+	nodes := in.inventory.Nodes()
+	s := Status{Name: in.Name, Attempt: in.State.Attempt, Seq: in.State.Seq,
+		Gates: make([]Gate, 0, len(in.Judgement.Verdicts)), Nodes: make([]Node, 0, len(nodes))}
 	if in.State.ClusterID != "" {
 		s.ClusterID = &in.State.ClusterID
 	}
@@ -53,8 +60,9 @@ func Build(in Input) Status {
 			s.Gates = append(s.Gates, gateOf(v))
 		}
 	}
-	for _, n := range in.Config.Inventory().Nodes() {
-		s.Nodes = append(s.Nodes, nodeOf(in, n))
+	behind := outOfSync(&in.Snapshot)
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, nodeOf(&in, n, behind))
 	}
 	s.Soak, s.Drill = soakOf(in), drillOf(in)
 	s.Revert, s.Epochs, s.Canary = revertOf(in), epochsOf(in), canaryOf(in)

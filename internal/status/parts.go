@@ -13,7 +13,7 @@ import (
 	"migrator/internal/revert"
 )
 
-func nodeOf(in Input, n cluster.Node) Node {
+func nodeOf(in *Input, n cluster.Node, behind map[int32]bool) Node {
 	out := Node{ID: n.ID, Role: n.Role, Host: n.Host, Rack: n.Rack, WantedMode: wanted(in, n), LastRestart: stamp(in.State.Restarts[n.ID])}
 	mode := in.Snapshot.Mode(n)
 	if m, ok := mode.Get(); ok {
@@ -24,8 +24,8 @@ func nodeOf(in Input, n cluster.Node) Node {
 	if v, ok := in.Snapshot.Running[n.ID].Get(); ok {
 		out.Running = &v
 	}
-	out.Registered = registered(in.Snapshot, n)
-	leader, hasLeader := in.Snapshot.Leader(in.Config.Inventory().Controllers).Get()
+	out.Registered = registered(&in.Snapshot, n)
+	leader, hasLeader := in.leader.Get()
 	if hasLeader {
 		out.Lag = lag(leader, n)
 		out.Leader = leader.ID == n.ID
@@ -34,14 +34,17 @@ func nodeOf(in Input, n cluster.Node) Node {
 		out.Leader = true
 	}
 	if n.Role == cluster.Broker {
-		out.ISRFull = isrFull(in.Snapshot, n.ID)
+		if behind != nil {
+			full := !behind[n.ID]
+			out.ISRFull = &full
+		}
 	}
 	return out
 }
 
 // wanted is the mode the open or next unfinished step of the plan gives the
 // node, else the mode it has by its file.
-func wanted(in Input, n cluster.Node) *cluster.Mode {
+func wanted(in *Input, n cluster.Node) *cluster.Mode {
 	if run := in.State.Run; run != nil {
 		for _, st := range run.Plan.Steps {
 			if st.Mode != "" && slices.Contains(st.Batch, n.ID) {
@@ -56,7 +59,7 @@ func wanted(in Input, n cluster.Node) *cluster.Mode {
 }
 
 // registered: in /brokers/ids or in the metadata log; nil when neither is known.
-func registered(s facts.Snapshot, n cluster.Node) *bool {
+func registered(s *facts.Snapshot, n cluster.Node) *bool {
 	yes, no := true, false
 	regs, zkKnown := s.Registered.Get()
 	l, logKnown := s.Log.Get()
@@ -93,18 +96,22 @@ func lag(leader facts.LeaderView, n cluster.Node) *int64 {
 	return nil
 }
 
-func isrFull(s facts.Snapshot, id int32) *bool {
+// outOfSync are the brokers that an ISR lacks; nil when the partitions are unknown.
+func outOfSync(s *facts.Snapshot) map[int32]bool {
 	m, ok := s.Metadata.Get()
 	if !ok {
 		return nil
 	}
-	full := true
+	behind := map[int32]bool{}
 	for _, p := range m.Partitions {
-		if slices.Contains(p.Replicas, id) && !slices.Contains(p.ISR, id) {
-			full = false
+		if len(p.ISR) >= len(p.Replicas) {
+			continue
+		}
+		for _, id := range p.Replicas {
+			behind[id] = behind[id] || !slices.Contains(p.ISR, id)
 		}
 	}
-	return &full
+	return behind
 }
 
 func soakOf(in Input) *Soak {
@@ -159,7 +166,7 @@ func revertOf(in Input) Revert {
 	}
 	var why []string
 	for _, to := range []cluster.Phase{cluster.Load, cluster.Initial} {
-		c := revert.Choose(in.Snapshot, in.Config.Inventory(), to, in.State.Stopped())
+		c := revert.Choose(in.Snapshot, in.inventory, to, in.State.Stopped())
 		if c.Refused == "" && len(c.Stages) > 0 {
 			r.Possible = true
 			r.Routes = append(r.Routes, fmt.Sprintf("%s (to %s)", c.Route, to))
