@@ -16,6 +16,9 @@ func node(n status.Node, now time.Time) Node {
 	if n.Leader {
 		out.Role += ", leads"
 	}
+	if n.Lost {
+		out.Role += ", accepted as lost"
+	}
 	if n.Mode != nil {
 		out.Mode = string(*n.Mode)
 	} else {

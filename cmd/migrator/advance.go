@@ -31,11 +31,14 @@ When it returns 0 the plan runs. finalize cannot be taken back: its approval nee
 the migration's name, typed or as --confirm.
 
 --accept names a failing availability gate that a person takes upon himself; it
-covers exactly the partitions or nodes that the gate names now.`,
+covers exactly the partitions or nodes that the gate names now. --accept broker-3
+accepts that broker 3 is lost: until it runs again no plan waits for it, forward
+or back, and its replicas are not missed.`,
 		Example: `  migrator advance payments
   migrator advance payments --digest 3f2a... --wait
   migrator advance payments --digest 9c1b... --confirm payments
-  migrator advance payments --accept isr-full --reason "topic scratch is unused"`,
+  migrator advance payments --accept isr-full --reason "topic scratch is unused"
+  migrator advance payments --accept broker-3 --reason "its machine burnt down"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return advance(cmd, args[0], f) },
 	}
@@ -43,8 +46,8 @@ covers exactly the partitions or nodes that the gate names now.`,
 	jsonFlag(cmd, &f.json)
 	cmd.Flags().StringVar(&f.order.Digest, "digest", "", "digest of the plan that was read")
 	cmd.Flags().StringVar(&f.order.Confirm, "confirm", "", "the migration's name, for a plan that cannot be taken back")
-	cmd.Flags().StringVar(&f.order.Accept, "accept", "", "a failing availability gate to accept")
-	cmd.Flags().StringVar(&f.order.Reason, "reason", "", "why the gate is accepted; goes into the journal and the evidence")
+	cmd.Flags().StringVar(&f.order.Accept, "accept", "", "a failing availability gate, or a lost broker such as broker-3, to accept")
+	cmd.Flags().StringVar(&f.order.Reason, "reason", "", "why it is accepted; goes into the journal and the evidence")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "follow until a person is needed again or it is finished (exit 0), or blocked (exit 3)")
 	return cmd
 }

@@ -111,6 +111,9 @@ func writeNodes(b *strings.Builder, nodes []status.Node) {
 		if n.WantedMode != nil && (n.Mode == nil || *n.WantedMode != *n.Mode) {
 			mode += ", wanted " + string(*n.WantedMode)
 		}
+		if n.Lost {
+			mode += ", accepted as lost"
+		}
 		leads := ""
 		if n.Leader {
 			leads = ", leads"

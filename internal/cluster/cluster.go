@@ -63,13 +63,17 @@ type Node struct {
 	Rack string
 }
 
-// Inventory is the set of nodes that migrations.yaml names.
+// Inventory is the set of nodes that migrations.yaml names. "Every broker"
+// means those in Brokers.
 type Inventory struct {
 	Brokers     []Node
 	Controllers []Node
+	// Lost are brokers that a person accepted as lost: nothing waits for them,
+	// and their registration is no stranger's.
+	Lost []Node
 }
 
-// Nodes returns brokers, then controllers.
+// Nodes returns brokers, then controllers; none that is lost.
 func (inv Inventory) Nodes() []Node {
 	return append(slices.Clone(inv.Brokers), inv.Controllers...)
 }

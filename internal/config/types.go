@@ -4,6 +4,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"migrator/internal/cluster"
@@ -29,11 +30,29 @@ type Migration struct {
 	Canary    Canary
 	// Approve lists the phases whose plan waits for a person; finalize always does.
 	Approve []cluster.Phase
+	// Lost are the brokers that Without left out; the file never says any.
+	Lost []cluster.Node
+}
+
+// Without answers the migration of a cluster that goes on without brokers that
+// a person accepted as lost: no plan touches them. Ids that are no broker's
+// change nothing.
+func (m Migration) Without(lost []int32) Migration {
+	out := m
+	out.Nodes, out.Lost = nil, nil
+	for _, n := range m.Nodes {
+		if n.Role == cluster.Broker && slices.Contains(lost, n.ID) {
+			out.Lost = append(out.Lost, n.Node)
+		} else {
+			out.Nodes = append(out.Nodes, n)
+		}
+	}
+	return out
 }
 
 // Inventory is the nodes as nouns.
 func (m Migration) Inventory() cluster.Inventory {
-	var inv cluster.Inventory
+	inv := cluster.Inventory{Lost: m.Lost}
 	for _, n := range m.Nodes {
 		if n.Role == cluster.Broker {
 			inv.Brokers = append(inv.Brokers, n.Node)

@@ -35,7 +35,7 @@ func healthy() map[string][]View {
 		SoakWhole: at(dualWriting), DrillPassed: at(dualWriting), WayBack: at(dualWriting),
 		Drained: at(loaded), ControllersDown: at(controllersGone), StoresAgree: at(controllersGone), Follows: at(handedBack),
 		ControllerFree: at(handedBack), SomeoneActs: at(loaded), MigrationOurs: at(loaded),
-		PostMigration: at(finalized), MigrationStill: still, FlagOff: at(finalized),
+		PostMigration: at(finalized), MigrationStill: still, FlagOff: at(finalized), LostUnregistered: at(finalized),
 	}
 }
 

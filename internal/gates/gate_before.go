@@ -16,7 +16,7 @@ func judgeNoOtherDown(l *look) {
 		}
 		for _, n := range brokers {
 			if l.mustBeUp(n) && !live[n.ID] {
-				l.bad(nodeName(n), "%s is no live broker of the cluster", nodeName(n))
+				l.bad(nodeName(n), "%s is no live broker of the cluster; %s on it: %s", nodeName(n), plural(len(OnBroker(md, n.ID)), "partition has a replica", "partitions have a replica"), listed(OnBroker(md, n.ID), ", "))
 			}
 		}
 	}
@@ -35,6 +35,9 @@ func judgeNoOtherDown(l *look) {
 		}
 	}
 	l.pass("%s up", plural(others, "other node is", "other nodes are"))
+	for _, n := range l.v.Settings.Inventory.Lost {
+		l.note("%s is left out: accepted as lost", nodeName(n))
+	}
 }
 
 // mustBeUp excepts the batch itself and what the approved plan holds down.

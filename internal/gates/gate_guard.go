@@ -134,7 +134,7 @@ func (l *look) copying(h facts.Holder) {
 	total, still, limit := g.last.Sub(g.since), g.last.Sub(g.moved), l.v.Settings.StepTimeout
 	_, known := peek(l, l.v.Snapshot.Log)
 	switch {
-	case limit > 0 && total > limit, known && still > copyStill:
+	case limit > 0 && total > limit, known && still > copyStill, still > copyStill && l.noMajority():
 		l.bad("", "no controller acts since %s (%s): KRaft controller %d holds /controller at epoch %d, /migration has no offset, the copy has not moved for %s%s",
 			clock(g.since), span(total), h.ID, *h.KRaftEpoch, span(still), l.fatalLine())
 	case !known && still > copyStill:
@@ -143,6 +143,20 @@ func (l *look) copying(h facts.Holder) {
 	default:
 		l.pass("KRaft controller %d copies since %s (%s); nobody acts meanwhile", h.ID, clock(g.since), span(total))
 	}
+}
+
+// noMajority: too few controllers run for anyone to lead, so nothing can move
+// whatever the log would say. A failed copy halts one active controller after
+// the other, until the last ones find no majority any more.
+func (l *look) noMajority() bool {
+	controllers := l.v.Settings.Inventory.Controllers
+	dead := 0
+	for _, n := range controllers {
+		if running, ok := peek(l, l.v.Snapshot.Running[n.ID]); ok && !running {
+			dead++
+		}
+	}
+	return len(controllers)-dead <= len(controllers)/2
 }
 
 func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) + " UTC" }

@@ -25,6 +25,7 @@ func judgeBrokersZK(l *look) {
 			l.bad("", "%s is not in /brokers/ids", nodeName(n))
 		}
 	}
+	l.stillAssigned()
 	l.pass("%s in ZooKeeper mode and registered", plural(len(l.v.Settings.Inventory.Brokers), "broker is", "brokers are"))
 }
 

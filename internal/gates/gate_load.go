@@ -19,6 +19,7 @@ func judgeBrokersRegistered(l *look) {
 func judgeOthersReady(l *look) {
 	l.todo = brokersToDo
 	others := slices.DeleteFunc(slices.Clone(l.brokers()), func(n cluster.Node) bool { return l.inBatch(n.ID) })
+	l.stillAssigned()
 	l.brokersReady(others)
 }
 

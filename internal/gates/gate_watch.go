@@ -41,9 +41,10 @@ func judgeOneDriver(l *look) {
 func judgeInventory(l *look) {
 	l.todo = "A node that migrations.yaml does not have would never be rolled, and one that is missing would be waited for in vain: Kafka waits for every broker that an assignment names. Correct migrations.yaml, or start or unregister the node."
 	inv := l.v.Settings.Inventory
-	brokers, controllers := cluster.IDs(l.brokers()), cluster.IDs(inv.Controllers)
+	brokers, controllers := cluster.IDs(slices.Concat(l.brokers(), inv.Lost)), cluster.IDs(inv.Controllers)
 	if ids, ok := l.registered(); ok {
-		extra, missing := compareIDs(keys(ids), brokers)
+		extra, _ := compareIDs(keys(ids), brokers)
+		_, missing := compareIDs(keys(ids), cluster.IDs(inv.Brokers))
 		if len(extra) > 0 {
 			l.bad("", "registered in /brokers/ids but not in migrations.yaml: %s", idList(extra))
 		}

@@ -72,6 +72,15 @@ func blind(ago time.Duration) View {
 	return v
 }
 
+// halted is the same with controllers whose process has ended.
+func halted(ago time.Duration, ids ...int32) View {
+	v := blind(ago)
+	for _, id := range ids {
+		v.Snapshot.Running[id] = known(false, moment.Add(-ago))
+	}
+	return v
+}
+
 func TestACopyThatStandsStillIsAnAlarmWithARunningClock(t *testing.T) {
 	edited := func(v View, edit func(*View)) View { edit(&v); return v }
 	tests := []struct {
@@ -89,6 +98,8 @@ func TestACopyThatStandsStillIsAnAlarmWithARunningClock(t *testing.T) {
 			v.Snapshot.Lines[3002] = known(facts.Lines{Fatal: []string{"Aborting the ZK migration"}}, moment)
 		})}, Fail, "controller 3002 logged Aborting the ZK migration"},
 		{"a log that cannot be read proves nothing", []View{blind(time.Minute), blind(0)}, Unknown, "whether the copy moves"},
+		{"with two of three controllers halted nobody can lead", []View{halted(time.Minute, 3001, 3003), halted(0, 3001, 3003)}, Fail, "the copy has not moved for 1m0s"},
+		{"one halted controller leaves a majority", []View{halted(time.Minute, 3001), halted(0, 3001)}, Unknown, "whether the copy moves"},
 		{"until the time limit of a step", []View{blind(11 * time.Minute), blind(0)}, Fail, "no controller acts since"},
 		{"the copy done after all", []View{copying(time.Minute, 1), loaded(moment)}, Pass, "the copy is done"},
 		{"the way back under way", []View{copying(time.Minute, 1), edited(copying(0, 1), func(v *View) { v.Plan = cluster.Initial })}, Pass, "hands /controller to a broker"},

@@ -143,11 +143,23 @@ func observeShort(old map[string]time.Time, v *View, shared *round) map[string]t
 
 // isrHolds says that a partition's ISR is full, or no worse than before the plan.
 func isrHolds(v *View, p facts.Partition) bool {
-	if len(p.ISR) >= len(p.Replicas) && len(p.Replicas) > 0 {
+	if len(p.Replicas) > 0 && len(p.ISR) >= len(p.Replicas)-lostReplicas(v, p) {
 		return true
 	}
 	before, ok := v.Short[partitionName(p.Topic, p.Partition)]
 	return ok && len(p.ISR) >= before
+}
+
+// lostReplicas counts the replicas on brokers that a person accepted as lost,
+// as far as they are out of the ISR: nothing brings them back.
+func lostReplicas(v *View, p facts.Partition) int {
+	count := 0
+	for _, n := range v.Settings.Inventory.Lost {
+		if slices.Contains(p.Replicas, n.ID) && !slices.Contains(p.ISR, n.ID) {
+			count++
+		}
+	}
+	return count
 }
 
 // rememberResults notes since when each gate reads as it does.

@@ -85,4 +85,6 @@ const (
 	PostMigration  = "state-post-migration"
 	MigrationStill = "migration-znode-still"
 	FlagOff        = "flag-off"
+	// LostUnregistered holds finalize back while a lost broker is registered as ZooKeeper broker.
+	LostUnregistered = "lost-unregistered"
 )

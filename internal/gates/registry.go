@@ -122,5 +122,6 @@ var table = []gate{
 	safety(WayBack, "MIG173", "A way back exists.", judgeWayBack),
 	safety(PostMigration, "MIG174", "The migration state is POST_MIGRATION.", judgePostMigration),
 	safety(MigrationStill, "MIG175", "/migration stands still.", judgeMigrationStill),
+	safety(LostUnregistered, "MIG177", "No lost broker is registered as ZooKeeper broker.", judgeLostUnregistered),
 	safety(FlagOff, "MIG176", "No controller has the migration flag.", judgeFlagOff),
 }

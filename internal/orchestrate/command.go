@@ -154,7 +154,8 @@ func (m *Machine) wait(r request) {
 		return
 	}
 	m.pending = append(m.pending, waiting{r, m.deps.Now()})
-	m.ask() // a way back wants to see more than what is asked for all the time
+	m.ask()        // a way back wants to see more than what is asked for all the time
+	m.eye.effect() // every machine is looked at: a person answers for what they see now
 	m.look()
 }
 
@@ -304,6 +305,9 @@ func (m *Machine) settling() bool {
 
 // accept records a person's word for exactly what an availability gate names now.
 func (m *Machine) accept(r request) error {
+	if n, ok := m.nodeNamed(r.Accept); ok {
+		return m.acceptLost(r, n)
+	}
 	v, ok := m.judgement.Verdict(r.Accept)
 	switch {
 	case !ok:
@@ -315,7 +319,7 @@ func (m *Machine) accept(r request) error {
 	case strings.TrimSpace(r.Reason) == "":
 		return refuse("no-reason", 2, "accepting a gate needs --reason")
 	}
-	return m.appendOr(phases.KindAccepted, r.Actor, phases.Body{Accepted: &phases.Accepted{Gate: r.Accept, Subjects: v.Subjects, Reason: r.Reason}})
+	return m.appendOr(phases.KindAccepted, r.Actor, phases.Body{Accepted: &phases.Accepted{Gate: r.Accept, Subjects: v.Subjects, Reason: r.Reason, Lost: m.goneOf(v.Subjects)}})
 }
 
 // startDrill runs one more drill while the cluster rests in dual-write.

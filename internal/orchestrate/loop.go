@@ -109,13 +109,14 @@ func (m *Machine) situation() phases.Situation {
 func (m *Machine) take(s facts.Snapshot) {
 	now := m.deps.Now()
 	if !m.compared {
-		found, sure := phases.Rerendered(m.state, m.cfg, s, &m.memo)
+		found, sure := phases.Rerendered(m.state, m.live, s, &m.memo)
 		m.conflicts, m.compared = append(m.conflicts, found...), sure
 	}
 	m.snap, m.seen = s, true
 	m.keep(s)
 	m.progress.see(s, now)
 	m.bind()
+	m.noteReturned()
 	m.judge()
 	if step, ok := m.state.OpenStep(); ok && step.Kind == plan.DrillStep {
 		m.clock = phases.AfterDrill(m.clock, s)

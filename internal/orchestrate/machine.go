@@ -88,7 +88,8 @@ const (
 // the loop goroutine.
 type Machine struct {
 	cfg       config.Migration
-	inv       cluster.Inventory // of cfg
+	live      config.Migration  // cfg without brokers that a person accepted as lost
+	inv       cluster.Inventory // of live
 	deps      Deps
 	commands  chan request
 	snapshots chan facts.Snapshot
@@ -122,7 +123,7 @@ type Machine struct {
 
 // New replays the journal. An entry that cannot be understood is an error.
 func New(cfg config.Migration, deps Deps) (*Machine, error) {
-	m := &Machine{cfg: cfg, inv: cfg.Inventory(), deps: deps, commands: make(chan request), snapshots: make(chan facts.Snapshot),
+	m := &Machine{cfg: cfg, deps: deps, commands: make(chan request), snapshots: make(chan facts.Snapshot),
 		results: make(chan performed), kick: make(chan struct{}, 1), drain: make(chan struct{}),
 		state: phases.New(), busy: map[string]context.CancelFunc{}}
 	if m.deps.Failpoint == nil {
@@ -141,6 +142,7 @@ func New(cfg config.Migration, deps Deps) (*Machine, error) {
 			return nil, fmt.Errorf("journal of %s: %w", cfg.Name, err)
 		}
 	}
+	m.leaveOut()
 	if m.state.ClusterID != "" {
 		if err := deps.Claim(m.state.ClusterID); err != nil {
 			return nil, err
@@ -193,6 +195,9 @@ func (m *Machine) append(kind phases.Kind, actor string, body phases.Body) bool 
 		return false
 	}
 	m.state = next
+	if kind == phases.KindAccepted || kind == phases.KindReturned {
+		m.leaveOut()
+	}
 	m.tell(kind, e.Seq, body)
 	return true
 }

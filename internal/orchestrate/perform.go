@@ -53,10 +53,10 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 		return m.void()
 	}
 	baseline := m.baseline(step)
-	if len(step.Batch) > 0 {
+	if batch := m.state.Left(step.Batch); len(batch) > 0 {
 		marking, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		cursors, err := m.deps.Observer.MarkLogs(marking, step.Batch)
+		cursors, err := m.deps.Observer.MarkLogs(marking, batch)
 		if err != nil {
 			b := phases.Blocked{Step: step.ID, What: "the logs of the batch cannot be read before it starts: " + err.Error(), ToDo: "make them readable, then `migrator retry`"}
 			return m.append(phases.KindBlocked, service, phases.Body{Blocked: &b})

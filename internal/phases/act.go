@@ -15,7 +15,7 @@ func actions(s State, step plan.Step, in Situation) (Decision, bool) {
 	}
 	var doubt, undone []plan.Action
 	failed := false
-	for _, a := range step.Actions {
+	for _, a := range s.work(step) {
 		st := s.Run.Actions[a.ID]
 		switch {
 		case st.Running:
@@ -70,13 +70,13 @@ func beginsDisturbance(s State, step plan.Step, todo []plan.Action) bool {
 
 // untouched: no action of the open step has succeeded.
 func untouched(s State, step plan.Step) bool {
-	return !slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return s.Run.Actions[a.ID].OK })
+	return !slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return s.Run.Actions[a.ID].OK })
 }
 
 // awaitsBefore: the open step's gates before it are what holds it now.
 func awaitsBefore(s State, step plan.Step) bool {
 	var undone []plan.Action
-	for _, a := range step.Actions {
+	for _, a := range s.work(step) {
 		if !s.Run.Actions[a.ID].OK {
 			undone = append(undone, a)
 		}
@@ -86,7 +86,7 @@ func awaitsBefore(s State, step plan.Step) bool {
 
 // unfinished: an action of the open step is still to be performed.
 func unfinished(s State, step plan.Step) bool {
-	return slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return !s.Run.Actions[a.ID].OK })
+	return slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return !s.Run.Actions[a.ID].OK })
 }
 
 // afterFailure starts what we stopped with whatever whole file is on disk,
@@ -94,7 +94,7 @@ func unfinished(s State, step plan.Step) bool {
 func afterFailure(s State, step plan.Step) (Decision, bool) {
 	down := s.StoppedByUs()
 	var starts []plan.Action
-	for _, a := range step.Actions {
+	for _, a := range s.work(step) {
 		st := s.Run.Actions[a.ID]
 		if a.Kind == plan.Start && a.Node != nil && slices.Contains(down, *a.Node) && !st.Failed {
 			starts = append(starts, a)
@@ -107,7 +107,7 @@ func afterFailure(s State, step plan.Step) (Decision, bool) {
 		return Decision{}, false
 	}
 	var what []string
-	for _, a := range step.Actions {
+	for _, a := range s.work(step) {
 		if st := s.Run.Actions[a.ID]; st.Failed {
 			what = append(what, a.ID+": "+st.Detail)
 		}

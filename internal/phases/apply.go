@@ -62,8 +62,13 @@ func (s *State) apply(e Event) error {
 	case KindAccepted:
 		return with(e.Body.Accepted, func(a Accepted) error {
 			s.Accepted = append(s.Accepted, gates.Acceptance{Gate: a.Gate, Subjects: a.Subjects})
+			for _, id := range a.Lost {
+				s.Lost[id] = true
+			}
 			return nil
 		})
+	case KindReturned:
+		return with(e.Body.Returned, func(r Returned) error { delete(s.Lost, r.Node); return nil })
 	case KindSoak:
 		return with(e.Body.Soak, func(k Soak) error { s.Soak = &k; return nil })
 	case KindDrill:

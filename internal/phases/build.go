@@ -236,7 +236,7 @@ func (b *builder) dualWrite() error {
 }
 
 func (b *builder) finalize() error {
-	before := []string{gates.NoOtherDown, gates.BatchFile, gates.QuorumFormed, gates.QuorumHeadroom, gates.AllKRaft, gates.IDsEmpty}
+	before := []string{gates.NoOtherDown, gates.BatchFile, gates.QuorumFormed, gates.QuorumHeadroom, gates.AllKRaft, gates.IDsEmpty, gates.LostUnregistered}
 	if err := b.roll(cluster.Controller, cluster.KRaft, plan.ActiveCtlLast, before,
 		"only while the state is MIGRATION: stop, put the flag back, start; never touch the leader"); err != nil {
 		return err

@@ -161,6 +161,9 @@ func OfferedPhase(s State, j gates.Judgement, soakOfLoad time.Duration) (cluster
 
 // await decides for an open step whose actions are all done.
 func await(s State, step plan.Step, in Situation, now time.Time) Decision {
+	if s.Skipped(step) {
+		return Decision{Verb: CloseStep, Step: step}
+	}
 	done := in.Judgement.Set(StepKey(step.ID, "done"))
 	if done.Passed() && ready(s, step) {
 		if id := unclean(s, step); id != "" {
@@ -185,7 +188,7 @@ func ready(s State, step plan.Step) bool {
 }
 
 func unclean(s State, step plan.Step) string {
-	for _, a := range step.Actions {
+	for _, a := range s.work(step) {
 		if s.Run.Actions[a.ID].Unclean {
 			return a.ID
 		}

@@ -28,7 +28,8 @@ const (
 	KindRetried  Kind = "retried"
 	KindPaused   Kind = "paused"
 	KindResumed  Kind = "resumed"
-	KindAccepted Kind = "accepted" // a person accepted an availability gate
+	KindAccepted Kind = "accepted" // a person accepted an availability gate, or that a broker is lost
+	KindReturned Kind = "returned" // a lost broker runs again
 	KindSoak     Kind = "soak"     // the soak clock
 	KindDrill    Kind = "drill"    // a drill's figures
 	KindCanary   Kind = "canary"   // what one run of our client saw, replacing its earlier entry
@@ -38,7 +39,7 @@ const (
 // Kinds lists every kind.
 func Kinds() []Kind {
 	return []Kind{KindBound, KindAdopted, KindMoved, KindApproved, KindOpened, KindIntent, KindOutcome, KindStepDone, KindPlanDone,
-		KindPlanVoid, KindBlocked, KindLifted, KindRetried, KindPaused, KindResumed, KindAccepted, KindSoak, KindDrill, KindCanary, KindFinished}
+		KindPlanVoid, KindBlocked, KindLifted, KindRetried, KindPaused, KindResumed, KindAccepted, KindReturned, KindSoak, KindDrill, KindCanary, KindFinished}
 }
 
 // Event is one journal entry as the fold sees it.
@@ -63,6 +64,7 @@ type Body struct {
 	Plan     *PlanRef  `json:"plan,omitempty"`
 	Blocked  *Blocked  `json:"blocked,omitempty"`
 	Accepted *Accepted `json:"accepted,omitempty"`
+	Returned *Returned `json:"returned,omitempty"`
 	Soak     *Soak     `json:"soak,omitempty"`
 	Drill    *DrillRun `json:"drill,omitempty"`
 	Canary   *Canary   `json:"canary,omitempty"`
@@ -160,6 +162,14 @@ type Accepted struct {
 	Gate     string   `json:"gate"`
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason"`
+	// Lost are brokers that the person named as lost; until they run again
+	// nothing waits for them.
+	Lost []int32 `json:"lost,omitempty"`
+}
+
+// Returned names a broker that was accepted as lost and runs again.
+type Returned struct {
+	Node int32 `json:"node"`
 }
 
 // Soak is the clock of a soak, written now and then so that a restart of the

@@ -114,7 +114,7 @@ func strangers(s facts.Snapshot, inv cluster.Inventory) string {
 	var out []string
 	if regs, ok := s.Registered.Get(); ok {
 		for _, r := range regs {
-			if !has(inv.Brokers, r.ID) {
+			if !has(inv.Brokers, r.ID) && !has(inv.Lost, r.ID) {
 				out = append(out, fmt.Sprintf("broker %d at %s:%d is registered in ZooKeeper", r.ID, r.Host, r.Port))
 			}
 		}
@@ -126,7 +126,7 @@ func strangers(s facts.Snapshot, inv cluster.Inventory) string {
 			}
 		}
 		for id := range l.Image.Brokers {
-			if !has(inv.Brokers, id) {
+			if !has(inv.Brokers, id) && !has(inv.Lost, id) {
 				out = append(out, fmt.Sprintf("broker %d is registered in the quorum", id))
 			}
 		}

@@ -103,7 +103,8 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 		return Upcoming{}
 	}
 	steps := s.Run.Plan.Steps
-	i := slices.IndexFunc(steps, func(st plan.Step) bool { return s.Run.Done[st.ID].IsZero() })
+	todo := func(st plan.Step) bool { return s.Run.Done[st.ID].IsZero() && !s.Skipped(st) }
+	i := slices.IndexFunc(steps, todo)
 	if i < 0 {
 		return Upcoming{}
 	}
@@ -112,7 +113,7 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 	}
 	var left []plan.Step
 	for ; i < len(steps) && steps[i].Kind == plan.Roll; i++ {
-		if s.Run.Done[steps[i].ID].IsZero() {
+		if todo(steps[i]) {
 			left = append(left, steps[i])
 		}
 	}
@@ -134,7 +135,7 @@ func beforeOf(s State, step plan.Step) []string {
 		return step.Before
 	}
 	for _, other := range s.Run.Plan.Steps {
-		if other.Kind == plan.Roll && other.ID != step.ID && s.Run.Done[other.ID].IsZero() {
+		if other.Kind == plan.Roll && other.ID != step.ID && s.Run.Done[other.ID].IsZero() && !s.Skipped(other) {
 			return step.Before
 		}
 	}

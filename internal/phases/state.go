@@ -30,6 +30,8 @@ type State struct {
 	Files    map[int32]string // SHA-256 each node's file must have
 	Short    map[string]int
 	Accepted []gates.Acceptance
+	// Lost are brokers that a person accepted as lost and that have not run since.
+	Lost     map[int32]bool
 	Soak     *Soak
 	Drills   []DrillRun
 	Finished bool
@@ -92,7 +94,7 @@ type BlockedState struct {
 // New is the state before the first entry.
 func New() State {
 	return State{Attempt: 1, Completed: map[cluster.Phase]time.Time{}, Files: map[int32]string{}, Short: map[string]int{},
-		Canary: map[string]Canary{}, Originals: map[int32]string{}, Wrote: map[int32]bool{}, Migrating: map[int32]string{}, Down: map[int32]bool{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
+		Canary: map[string]Canary{}, Originals: map[int32]string{}, Wrote: map[int32]bool{}, Migrating: map[int32]string{}, Down: map[int32]bool{}, Lost: map[int32]bool{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
 }
 
 // Clone copies the state so that Apply never changes its argument.
@@ -102,6 +104,7 @@ func (s State) clone() State {
 	s.Short = maps.Clone(s.Short)
 	s.Accepted = slices.Clone(s.Accepted)
 	s.Drills = slices.Clone(s.Drills)
+	s.Lost = maps.Clone(s.Lost)
 	s.Restarts = maps.Clone(s.Restarts)
 	s.Canary = maps.Clone(s.Canary)
 	s.Originals = maps.Clone(s.Originals)
@@ -177,7 +180,7 @@ func (s State) StoppedByUs() []int32 {
 	for _, a := range step.Actions {
 		st := s.Run.Actions[a.ID]
 		switch {
-		case a.Node == nil:
+		case a.Node == nil || s.Lost[*a.Node]:
 		case a.Kind == plan.Stop && (st.OK || st.Running || st.Failed) && !st.Begun.IsZero():
 			down[*a.Node] = true
 		case a.Kind == plan.Start && st.OK:

@@ -98,6 +98,8 @@ func (w *writer) lookQuorum(gate string, _ plan.Step) ([]look, bool) {
 		return []look{{t.features(), "metadata.version: FinalizedVersionLevel is the version of the format command, which is the brokers' inter.broker.protocol.version"}}, true
 	case gates.SameLeader:
 		return []look{{t.quorum("--status"), "LeaderId and LeaderEpoch do not change, drills apart"}}, true
+	case gates.LostUnregistered:
+		return []look{{t.quorum("--replication"), "no broker that is gone for good is an Observer; one that was still in ZooKeeper mode as it died has been unregistered: `bin/kafka-cluster.sh unregister --bootstrap-server ... --id N`"}}, true
 	case gates.AllKRaft:
 		return []look{{t.quorum("--replication"), "every broker is an Observer: " + ids(m, cluster.Broker)}, {w.tools.zk("ls", "/brokers/ids"), "`[]`"}}, true
 	case gates.BrokersRegistered:

@@ -64,6 +64,11 @@ func Build(in Input) Status {
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, nodeOf(&in, n, behind))
 	}
+	for _, n := range in.inventory.Lost {
+		lost := nodeOf(&in, n, behind)
+		lost.Lost = true
+		s.Nodes = append(s.Nodes, lost)
+	}
 	s.Soak, s.Drill = soakOf(in), drillOf(in)
 	s.Revert, s.Epochs, s.Canary = revertOf(in), epochsOf(in), canaryOf(in)
 	s.Window = windowOf(in)

@@ -87,6 +87,7 @@ type Node struct {
 	Leader      bool          `json:"leader"` // active controller, or holder of /controller
 	Running     *bool         `json:"running"`
 	Unknown     string        `json:"unknown"` // why mode is unknown
+	Lost        bool          `json:"lost"`    // a person accepted it as lost: nothing waits for it until it runs again
 }
 
 // Soak is the required healthy time.

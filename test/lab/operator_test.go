@@ -158,7 +158,7 @@ func (op *operator) until(what string, limit time.Duration, holds func() bool) {
 		if time.Now().After(deadline) {
 			op.t.Fatalf("not within %s: %s", limit, what)
 		}
-		op.pause(100 * time.Millisecond)
+		op.pause(200 * time.Millisecond)
 	}
 }
 

@@ -29,19 +29,8 @@ func TestRevertFromHybridAfterElectionsWhileTheServiceIsKilled(t *testing.T) {
 	}
 
 	op.advance(op.status())
-	op.until("two brokers run in KRaft mode", 3*time.Minute, func() bool {
-		kraft := 0
-		for _, n := range op.status().Nodes {
-			if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == cluster.KRaft {
-				kraft++
-			}
-		}
-		return kraft == 2
-	})
-	if exit, out, errs := op.run("pause", op.name); exit != 0 {
-		t.Fatalf("pause exited %d: %s%s", exit, out, errs)
-	}
-	op.until("it rests between two brokers", 3*time.Minute, func() bool { return op.status().RunStatus == status.Paused })
+	op.untilModes(cluster.KRaft, 2)
+	op.rests()
 
 	killed := map[string]bool{}
 	op.whileReverting = func(s status.Status) {
