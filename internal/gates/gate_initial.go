@@ -180,6 +180,9 @@ func judgeControllersOff(l *look) {
 		case !ok:
 		case !running:
 			off++
+		case slices.Contains(l.v.Stopped, n.ID) && (l.v.Step == nil || !l.v.Step.Opened):
+			// Its folder may be back in place too, with the end of a copy in its log.
+			l.bad("", "%s runs although a revert stopped it for good", nodeName(n))
 		default:
 			l.mustBeOurs(n)
 		}

@@ -77,6 +77,8 @@ func TestBeforeProvisioning(t *testing.T) {
 		{name: "a controller somebody else started", from: atRest, gate: ControllersOff, want: Fail, says: "controller 3001 runs and was not provisioned by us",
 			edit: func(v *View) { v.Snapshot.Running[3001] = known(true, moment) }},
 		{name: "controllers of an earlier try of ours", from: provisioned, gate: ControllersOff, want: Pass, says: "0 of 3"},
+		{name: "one that a revert stopped for good, folder back in place", from: provisioned, gate: ControllersOff, want: Fail, says: "controller 3001 runs although a revert stopped it",
+			edit: func(v *View) { v.Stopped = []int32{3001, 3002, 3003} }},
 		{name: "one of ours with another file", from: provisioned, gate: ControllersOff, want: Fail, says: "controller 3002's file",
 			edit: func(v *View) { setAt(v.Snapshot.Files, 3002, func(f *facts.File) { f.SHA256 = "x" }) }},
 		{name: "one of ours whose folder is gone", from: provisioned, gate: ControllersOff, want: Fail, says: "not formatted",
