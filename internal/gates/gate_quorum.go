@@ -107,6 +107,16 @@ func silent(leader facts.LeaderView, r facts.Replica) time.Duration {
 	return max(0, own.LastFetch.Sub(r.LastFetch))
 }
 
+// InQuorum says that a node takes part in the quorum now: a voter, or an observer
+// that fetched lately. Kafka lists an observer for five minutes after its end.
+func InQuorum(leader facts.LeaderView, id int32) bool {
+	if _, votes := byID(leader.Voters)[id]; votes {
+		return true
+	}
+	r, listed := byID(leader.Observers)[id]
+	return listed && silent(leader, r) <= fetchSilence
+}
+
 func silence(leader facts.LeaderView, r facts.Replica) string {
 	if d := silent(leader, r); d > fetchSilence {
 		return ", last fetch " + span(d) + " ago"

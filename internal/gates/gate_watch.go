@@ -61,11 +61,28 @@ func judgeInventory(l *look) {
 		if extra, _ := compareIDs(keys(lg.Image.Brokers), brokers); len(extra) > 0 {
 			l.bad("", "brokers registered in the metadata log but not in migrations.yaml: %s", idList(extra))
 		}
-		if extra, _ := compareIDs(keys(lg.Image.Controllers), controllers); len(extra) > 0 {
-			l.bad("", "controllers registered in the metadata log but not in migrations.yaml: %s", idList(extra))
-		}
+		l.strangeControllers(keys(lg.Image.Controllers), controllers)
 	}
 	l.pass("every registered node is in migrations.yaml: brokers %s, controllers %s", idList(brokers), idList(controllers))
+}
+
+// strangeControllers: Kafka 3.9 knows no way to take a controller's registration
+// back. That of one which is stopped again stays in this quorum's log for good
+// and does no harm; it must not bar the way back.
+func (l *look) strangeControllers(registered, known []int32) {
+	extra, _ := compareIDs(registered, known)
+	leader, answered := peek(l, l.freshLeader())
+	var following []int32
+	for _, id := range extra {
+		if answered && !InQuorum(leader, id) {
+			l.note("controller %d is registered and follows the quorum no more", id)
+			continue
+		}
+		following = append(following, id)
+	}
+	if len(following) > 0 {
+		l.bad("", "controllers registered in the metadata log but not in migrations.yaml: %s", idList(following))
+	}
 }
 
 func judgeFilesOurs(l *look) {

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"testing"
+	"time"
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
@@ -27,6 +28,19 @@ func TestGuardsOfEveryRound(t *testing.T) {
 		{name: "a stranger in the metadata log is named too", from: loaded, gate: Inventory, want: Fail, says: "metadata log but not in migrations.yaml: 3009",
 			edit: func(v *View) {
 				change(&v.Snapshot.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+				observers(v, func(o []facts.Replica) []facts.Replica { return append(o, facts.Replica{ID: 3009, LastFetch: moment}) })
+			}},
+		{name: "a strange controller counts while nobody leads", from: loaded, gate: Inventory, want: Fail, says: "3009",
+			edit: func(v *View) {
+				change(&v.Snapshot.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+				v.Snapshot.Quorum[3002] = unknown[facts.Quorum]()
+			}},
+		{name: "a strange controller that was stopped again leaves its registration for good", from: loaded, gate: Inventory, want: Pass, says: "3009",
+			edit: func(v *View) {
+				change(&v.Snapshot.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+				setAt(v.Snapshot.Quorum, 3002, func(q *facts.Quorum) {
+					q.Observers = append(q.Observers, facts.Replica{ID: 3009, LastFetch: moment.Add(-time.Minute)})
+				})
 			}},
 		{name: "before load every broker of migrations.yaml must be registered", from: atRest, gate: Inventory, want: Fail, says: "not in /brokers/ids: 3",
 			edit: func(v *View) {

@@ -7,6 +7,7 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
+	"migrator/internal/gates"
 )
 
 // Located says which phase the facts alone show.
@@ -120,8 +121,10 @@ func strangers(s facts.Snapshot, inv cluster.Inventory) string {
 		}
 	}
 	if l, ok := s.Log.Get(); ok {
+		leader, answered := s.Leader(inv.Controllers).Get()
 		for id := range l.Image.Controllers {
-			if !has(inv.Controllers, id) {
+			// The registration of one that is stopped again stays for good (see gates.Inventory).
+			if !has(inv.Controllers, id) && !(answered && !gates.InQuorum(leader, id)) {
 				out = append(out, fmt.Sprintf("controller %d is registered in the quorum", id))
 			}
 		}

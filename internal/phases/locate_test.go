@@ -83,8 +83,14 @@ func TestLocateCannotTellOrRaisesAnAlarm(t *testing.T) {
 		{"a controller outside migrations.yaml is an emergency", func() facts.Snapshot {
 			s := provisioned()
 			edit(&s.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+			s.Quorum[3002] = known(facts.Quorum{Epoch: 7, Leader: 3002, HasLeader: true, IsLeader: true, Observers: []facts.Replica{{ID: 3009}}})
 			return s
 		}, false, "controller 3009", "", "controller 3009 is registered in the quorum"},
+		{"a controller outside migrations.yaml that follows no more is none", func() facts.Snapshot {
+			s := provisioned()
+			edit(&s.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+			return s
+		}, true, "", "", ""},
 		{"a broker that took /controller back after the copy leaves only the way back", func() facts.Snapshot {
 			s := loaded()
 			s.Holder = known(facts.Holder{Present: true, ID: 2})
