@@ -56,6 +56,7 @@ func rolling() status.Status {
 	s.Plan.Phase, s.Plan.Running = cluster.Load, true
 	s.Plan.Steps[0].State, s.Plan.Steps[0].Opened = "running", before(4*time.Second)
 	s.Plan.Steps[0].Impact = []string{"single-0"}
+	s.Plan.Steps[0].Warnings = []string{`broker 1's file was changed by somebody. Lost with it: "num.io.threads=<9>".`}
 	s.Plan.Steps[0].Actions = []status.Action{{ID: "stop-1", State: "done"}, {ID: "write-1", State: "failed", Error: "no space left"}}
 	return s
 }

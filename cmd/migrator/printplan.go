@@ -19,6 +19,9 @@ func printPlan(w io.Writer, name string, p *status.Plan) error {
 	fmt.Fprintf(&b, "plan %s of %s\n", p.Phase, name)
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n%d. %s%s\n", i+1, s.Sentence, expectedTime(s.Expected))
+		for _, text := range s.Warnings {
+			fmt.Fprintf(&b, "   WARNING: %s\n", text)
+		}
 		if s.State != "planned" {
 			fmt.Fprintf(&b, "   %s\n", s.State)
 		}

@@ -86,7 +86,7 @@ func (l *look) strangeControllers(registered, known []int32) {
 }
 
 func judgeFilesOurs(l *look) {
-	l.todo = "Somebody else wrote the file, configuration management for one; at its next start the node could come up in the wrong mode. Freeze that tool, and put the content back or take it over by planning again."
+	l.todo = "Somebody else wrote the file, configuration management for one; at its next start the node could come up in the wrong mode. Freeze that tool, and put the content back, or take it over by planning again: a way back (`migrator revert`) shows what of the change it would undo."
 	count := 0
 	for _, n := range l.v.Settings.Inventory.Nodes() {
 		want, ok := l.v.Expected[n.ID]

@@ -69,7 +69,7 @@ type builder struct {
 }
 
 func (b *builder) add(s plan.Step) {
-	for _, list := range []*[]string{&s.Before, &s.Done, &s.Impact} {
+	for _, list := range []*[]string{&s.Before, &s.Done, &s.Impact, &s.Warnings} {
 		if *list == nil {
 			*list = []string{}
 		}

@@ -28,12 +28,13 @@ func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
 		return Built{}, choice, fmt.Errorf("revert to %s: %s", in.Phase, choice.Refused)
 	}
 	b := builder{in: in.Inputs, contents: map[string][]byte{}}
-	back := backBuilder{builder: &b, in: in, route: choice.Route, written: map[int32]string{}}
+	back := backBuilder{builder: &b, in: in, route: choice.Route, written: map[int32]string{}, reducedTo: map[int32]string{}}
 	for _, stage := range choice.Stages {
 		if err := back.stage(stage); err != nil {
 			return Built{}, choice, fmt.Errorf("revert to %s by route %s: %w", in.Phase, choice.Route, err)
 		}
 	}
+	back.warn()
 	g := in.Migration.Gates
 	p := plan.Plan{Name: in.Migration.Name, ClusterID: in.ClusterID, Phase: in.Phase, Revert: true, Steps: b.steps,
 		Limits: plan.Limits{GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, StepTimeout: g.StepTimeout, MaxFactAge: g.MaxFactAge}}
@@ -47,6 +48,8 @@ type backBuilder struct {
 	route revert.Route
 	// written is what an earlier step of this plan leaves in a node's file.
 	written map[int32]string
+	// reducedTo says of brokers whose original nobody kept what they get instead.
+	reducedTo map[int32]string
 }
 
 func (b *backBuilder) stage(s revert.Stage) error {
@@ -164,30 +167,38 @@ func (b *backBuilder) saved(n config.Node, mode cluster.Mode) (before, after str
 	if err != nil {
 		return "", "", plan.Diff{}, err
 	}
-	is, err := configgen.Mode(now, n.Role)
-	if err != nil {
-		return "", "", plan.Diff{}, fmt.Errorf("%s of broker %d: %w", n.Properties, n.ID, err)
-	}
 	e, known, err := b.recorded(n, mode)
-	if err == nil && !known && is == mode {
-		e, known = earlier{before, now, "on the node"}, true
-	}
 	if err == nil && !known {
-		e, known, err = b.copied(n, mode, now)
+		e, known, err = b.unrecorded(n, mode, before, now)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", "", plan.Diff{}, err
-	case !known && is == cluster.KRaft:
-		return "", "", plan.Diff{}, fmt.Errorf("the journal does not know the file that broker %d had in %s mode, and no copy of it lies beside %s; what its KRaft file has lost is nowhere else: "+
-			"get that file from your configuration management or a backup, put it on the node as `%s.migrator-<first 12 digits of its SHA-256>.bak`, and give the command again", n.ID, mode, n.Properties, n.Properties)
-	case !known:
+	}
+	if !known {
 		return b.reduced(n, mode, before, now)
 	}
 	b.contents[before], b.contents[e.sha] = now, e.data
 	b.written[n.ID] = e.sha
 	return before, e.sha, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, now, e.data),
 		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: e.source}}}, nil
+}
+
+// unrecorded is the file where the journal does not know it; not found where
+// the present one can be reduced to it.
+func (b *backBuilder) unrecorded(n config.Node, mode cluster.Mode, before string, now []byte) (earlier, bool, error) {
+	is, err := configgen.Mode(now, n.Role)
+	if err != nil {
+		return earlier{}, false, fmt.Errorf("%s of broker %d: %w", n.Properties, n.ID, err)
+	}
+	if is == mode {
+		return earlier{before, now, "on the node"}, true, nil
+	}
+	e, known, err := b.copied(n, mode, now)
+	if err == nil && !known && is == cluster.KRaft {
+		err = fmt.Errorf("the journal does not know the file that broker %d had in %s mode, and no copy of it lies beside %s; what its KRaft file has lost is nowhere else: "+
+			"get that file from your configuration management or a backup, put it on the node as `%s.migrator-<first 12 digits of its SHA-256>.bak`, and give the command again", n.ID, mode, n.Properties, n.Properties)
+	}
+	return e, known, err
 }
 
 // present is a broker's file as this plan will find it.
@@ -201,7 +212,7 @@ func (b *backBuilder) present(n config.Node) (sha string, content []byte, err er
 	case !ok:
 		return "", nil, fmt.Errorf("%s of broker %d cannot be read: %s", n.Properties, n.ID, f.Cause())
 	case !file.Exists:
-		return "", nil, fmt.Errorf("%s of broker %d does not exist", n.Properties, n.ID)
+		return "", nil, fmt.Errorf("%s of broker %d does not exist: put the one that it runs with back first", n.Properties, n.ID)
 	default:
 		return file.SHA256, file.Content, nil
 	}
@@ -217,6 +228,8 @@ func (b *backBuilder) reduced(n config.Node, mode cluster.Mode, before string, n
 	after := hash(out.File)
 	b.contents[before], b.contents[after] = now, out.File
 	b.written[n.ID] = after
+	b.reducedTo[n.ID] = fmt.Sprintf("The original file of broker %d is unknown: the journal does not have it, and no copy lies beside %s. It gets its present file without the lines that %s mode refuses, which need not be the original byte for byte. "+
+		"An original that you put on the node as `%s.migrator-<first 12 digits of its SHA-256>.bak` would be taken instead.", n.ID, n.Properties, mode, n.Properties)
 	diff := plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, false), Reasons: []plan.Reason{}}
 	for _, c := range out.Changes {
 		diff.Reasons = append(diff.Reasons, plan.Reason{Key: c.Key, Op: c.Op, Reason: c.Reason, Source: c.Source})

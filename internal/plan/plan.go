@@ -98,6 +98,9 @@ type Step struct {
 	Done     []string     `json:"done"`   // gates
 	Undo     string       `json:"undo"`
 	Impact   []string     `json:"impact"` // partitions that cannot stay available while the batch restarts
+	// Warnings are what a person must have read before the approval; never part of
+	// the digest, which covers the hashes they speak of.
+	Warnings []string `json:"warnings"`
 	// Expected time in seconds, nil when nothing is known; never part of the digest.
 	Expected *float64 `json:"expected_seconds"`
 	Diffs    []Diff   `json:"diffs"`

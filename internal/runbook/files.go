@@ -2,10 +2,8 @@ package runbook
 
 import (
 	"path"
-	"slices"
 	"strings"
 
-	"migrator/internal/cluster"
 	"migrator/internal/plan"
 )
 
@@ -27,7 +25,6 @@ func (w *writer) write(i int, s plan.Step, a plan.Action) {
 	if again {
 		w.para("(Shown against the file as it was when this page was made. Step %d has replaced it since: do not edit by this change, put the whole file in place.)", earlier.step+1)
 	}
-	w.original(s, a)
 	source := w.whole(i, a)
 	var lines []string
 	if before != "" {
@@ -68,25 +65,4 @@ func (w *writer) whole(i int, a plan.Action) string {
 	name := path.Join(w.in.Folder, fileName(i, *a.Node))
 	w.para("The whole new file is `%s` (it may hold secrets).", name)
 	return name
-}
-
-// original: on a way back the file that was there before is better than one
-// that is rendered. Where it was kept the plan already has it.
-func (w *writer) original(s plan.Step, a plan.Action) {
-	restored := slices.ContainsFunc(s.Diffs, func(d plan.Diff) bool {
-		return a.Node != nil && d.Node == *a.Node && slices.ContainsFunc(d.Reasons, func(r plan.Reason) bool { return r.Op == "restore" })
-	})
-	if !w.in.Plan.Revert || restored {
-		return
-	}
-	kept := word(a.Path) + ".migrator-*.bak"
-	switch s.Mode {
-	case cluster.ZK:
-		w.para("**Prefer the original.** When this page was made it was not found, and the file above is rendered. If migrator wrote this broker's file before, the original is kept on the node as `%s.migrator-<hash>.bak`, with the first 12 digits of its SHA-256. It is the one that names neither KRaft nor the flag; this prints it:", a.Path)
-		w.code("grep -LE '^ *(process.roles|zookeeper.metadata.migration.enable)' " + kept)
-		w.para("If it prints exactly one file, copy that one instead of the rendered one; the last hash is then its own. Otherwise use the rendered one.")
-	case cluster.ZKMigrating:
-		w.para("If migrator wrote this broker's migration-mode file, it is kept on the node as `%s.migrator-<hash>.bak`; this prints it, and it is as good as the rendered one:", a.Path)
-		w.code("grep -lE " + word(flagLine) + " " + kept)
-	}
 }

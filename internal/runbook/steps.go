@@ -27,6 +27,10 @@ func (w *writer) step(i int, s plan.Step) {
 	if len(s.Impact) > 0 {
 		w.para("Unavailable while it restarts, since no ISR can keep them: %s.", strings.Join(s.Impact, ", "))
 	}
+	for _, text := range s.Warnings {
+		w.para("**Read this first:**")
+		w.code(text)
+	}
 	w.aroundBack(s)
 	w.aroundWait(s)
 	if len(s.Before) > 0 {

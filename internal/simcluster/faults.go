@@ -128,10 +128,15 @@ func (c *Cluster) Failover() {
 
 // Edit changes a node's file behind our back.
 func (c *Cluster) Edit(id int32) {
+	c.EditLine(id, fmt.Sprintf("# edited at %d", time.Now().Unix()))
+}
+
+// EditLine adds a line to a node's file behind our back.
+func (c *Cluster) EditLine(id int32, line string) {
 	defer c.hold()()
 	if n := c.nodes[id]; n.file != nil {
 		n.replaced = append(n.replaced, n.file)
-		n.file = newContent(append(slices.Clone(n.file.data), fmt.Sprintf("# edited at %d\n", c.now.Unix())...), n.Role)
+		n.file = newContent(append(slices.Clone(n.file.data), line+"\n"...), n.Role)
 		c.rules.lastFault = c.now
 	}
 }
