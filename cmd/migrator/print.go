@@ -55,7 +55,7 @@ func writeStatus(b *strings.Builder, s status.Status) {
 		fmt.Fprintf(b, "  drill: %s, %d run(s)\n", s.Drill.Verdict, len(s.Drill.Runs))
 	}
 	if s.Canary != nil {
-		fmt.Fprintf(b, "  our own client: %d sent, %d acknowledged, %d lost, longest stall %.0f ms\n", s.Canary.Sent, s.Canary.Acked, s.Canary.Lost, s.Canary.LongestStallMS)
+		fmt.Fprintf(b, "  our own client: %d sent, %d acknowledged, %d lost%s, longest stall %.0f ms\n", s.Canary.Sent, s.Canary.Acked, s.Canary.Lost, unchecked(*s.Canary), s.Canary.LongestStallMS)
 	}
 	if s.Epochs != nil && s.Epochs.Margin != nil {
 		fmt.Fprintf(b, "  epoch margin: %d\n", *s.Epochs.Margin)
@@ -68,6 +68,13 @@ func writeStatus(b *strings.Builder, s status.Status) {
 		}
 		fmt.Fprintf(b, "  plan: %s (%s), %d steps, digest %s\n", s.Plan.Phase, running, len(s.Plan.Steps), s.Plan.Digest)
 	}
+}
+
+func unchecked(c status.Canary) string {
+	if c.Unchecked == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d no longer checked", c.Unchecked)
 }
 
 func writeReason(b *strings.Builder, lead string, why *string) {

@@ -19,6 +19,9 @@ type Stats struct {
 	Consumed uint64 // read back, each record once
 	Lost     uint64 // acknowledged, and not there when the consumer passed its offset
 	Expired  uint64 // acknowledged, deleted by retention before it was read
+	// Unchecked counts acknowledged records that nothing can be said of any more:
+	// their claims were dropped to bound the memory.
+	Unchecked uint64
 	// Duplicated counts records read a second time at a later offset.
 	Duplicated uint64
 
@@ -158,6 +161,7 @@ func (b *book) stats(now time.Time) Stats {
 		s.Consumed += l.consumed
 		s.Lost += l.lost
 		s.Expired += l.expired
+		s.Unchecked += l.unchecked
 		s.Duplicated += l.duplicated
 	}
 	s.CurrentProduceStall, s.CurrentMetadataStall = b.current(b.since, now)

@@ -34,6 +34,7 @@ type ledger struct {
 	lost        uint64
 	lostExtents []extent
 	expired     uint64 // deleted by retention before the consumer came by
+	unchecked   uint64 // claims dropped to bound the memory
 	duplicated  uint64
 	consumed    uint64
 	lastReadSeq int64
@@ -91,7 +92,10 @@ func (l *ledger) claim(seq, offset int64) {
 		}
 	}
 	if len(l.acked) == maxSpans {
-		// The oldest half goes: it was read back long ago, Verify cannot ask again.
+		// The oldest half goes: Verify cannot ask for it again, and says so.
+		for _, old := range l.acked[:maxSpans/2] {
+			l.unchecked += uint64(old.n)
+		}
 		l.acked = slices.Clone(l.acked[maxSpans/2:])
 	}
 	l.acked = append(l.acked, span{offset: offset, seq: seq, n: 1})

@@ -25,11 +25,13 @@ type Range struct {
 
 // Verification is the result of reading everything once more.
 type Verification struct {
-	Acked    uint64  // acknowledged records that must be readable now
-	ReadBack uint64  // of these, read with the right sequence and checksum
-	Lost     uint64  // Acked - ReadBack: missing now, or found missing before
-	Expired  uint64  // acknowledged and deleted by retention since: nothing is claimed
-	Missing  []Range // bounded; Lost counts all
+	Acked    uint64 // acknowledged records that must be readable now
+	ReadBack uint64 // of these, read with the right sequence and checksum
+	Lost     uint64 // Acked - ReadBack: missing now, or found missing before
+	Expired  uint64 // acknowledged and deleted by retention since: nothing is claimed
+	// Unchecked are acknowledged and not among these: their claims were dropped to bound the memory.
+	Unchecked uint64
+	Missing   []Range // bounded; Lost counts all
 }
 
 // check is one partition's claims; reading removes what is missing from them.
@@ -89,6 +91,7 @@ func (b *book) claims() (map[topicPartition]*check, Verification) {
 		fresh.acked = slices.Clone(l.acked)
 		checks[tp] = &check{ledger: fresh, end: fresh.top()}
 		v.Acked += l.lost
+		v.Unchecked += l.unchecked
 		v.addLost(tp, l.lost, l.lostExtents)
 	}
 	return checks, v

@@ -127,7 +127,7 @@ func (b *builder) finish(s phases.State) Pack {
 	}
 	p.Rolls = rolls(p.Steps)
 	c := s.CanaryTotals()
-	p.Canary = Canary{Sent: c.Sent, Acked: c.Acked, Lost: c.Lost, LongestStallMS: millis(c.LongestStall), LongestMetadataStallMS: millis(c.LongestMetadataStall)}
+	p.Canary = Canary{Sent: c.Sent, Acked: c.Acked, Lost: c.Lost, Unchecked: c.Unchecked, LongestStallMS: millis(c.LongestStall), LongestMetadataStallMS: millis(c.LongestMetadataStall)}
 	return p
 }
 

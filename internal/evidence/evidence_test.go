@@ -64,7 +64,7 @@ func recorded(t *testing.T) []journal.Entry {
 	add(12, phases.KindStepDone, "migrator", phases.Body{StepDone: &phases.StepDone{Step: "roll-broker-1", Verdicts: seen}})
 	add(13, phases.KindDrill, "migrator", phases.Body{Drill: &phases.DrillRun{Kind: "clean", Node: 3001, Passed: true, UnavailableMS: ptr(int64(700))}})
 	add(13, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "a", Sent: 10, Acked: 9, LongestStall: 2 * time.Second}})
-	add(14, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "a", Sent: 20, Acked: 19, LongestStall: 2 * time.Second}})
+	add(14, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "a", Sent: 20, Acked: 19, Unchecked: 3, LongestStall: 2 * time.Second}})
 	add(14, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "b", Sent: 5, Acked: 5, Lost: 1, LongestStall: time.Second}})
 	add(14, phases.KindSoak, "migrator", phases.Body{Soak: &phases.Soak{Phase: cluster.Load, Required: time.Hour, Elapsed: time.Hour}})
 	add(15, phases.KindPlanDone, "migrator", phases.Body{Plan: &phases.PlanRef{Phase: cluster.Load, Digest: "d1"}})
@@ -106,7 +106,7 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 		Windows:     []Window{},
 		Drill:       Drill{Runs: []DrillRun{{Kind: "clean", Node: 3001, At: at(13), Passed: true, UnavailableMS: ptr(int64(700))}}},
 		Soak:        &Soak{Phase: cluster.Load, RequiredSeconds: 3600, ElapsedSeconds: 3600},
-		Canary:      Canary{Sent: 25, Acked: 24, Lost: 1, LongestStallMS: 2000},
+		Canary:      Canary{Sent: 25, Acked: 24, Lost: 1, Unchecked: 3, LongestStallMS: 2000},
 		Accepted:    []Accepted{{At: at(1), By: "ann", Gate: "isr-full", Subjects: []string{"x-0"}, Reason: "scratch"}},
 		Blocked:     []Blocked{{At: at(10), What: "no progress", ToDo: "look", Until: ptr(at(11)), By: "ben"}},
 		ToolVersion: got.ToolVersion,

@@ -47,7 +47,11 @@ func (e *Executor) verifyCanary(ctx context.Context) (Result, error) {
 	if v.Lost > 0 {
 		return Result{}, fmt.Errorf("%d of %d acknowledged records cannot be read back: %v", v.Lost, v.Acked, v.Missing)
 	}
-	return Result{Detail: fmt.Sprintf("%d acknowledged, %d read back, 0 lost", v.Acked, v.ReadBack)}, nil
+	detail := fmt.Sprintf("%d acknowledged, %d read back, 0 lost", v.Acked, v.ReadBack)
+	if v.Unchecked > 0 {
+		detail += fmt.Sprintf("; %d more were acknowledged and can no longer be checked", v.Unchecked)
+	}
+	return Result{Detail: detail}, nil
 }
 
 func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {

@@ -188,6 +188,7 @@ type Partition struct {
 // last accepted attempt, or the longest between two.
 type Canary struct {
 	Sent, Acked, Failed, Lost uint64
+	Unchecked                 uint64 // acknowledged, and no longer checked
 	LongestStall              time.Duration
 	LongestMetadataStall      time.Duration
 	Stall                     time.Duration

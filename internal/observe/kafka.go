@@ -170,7 +170,7 @@ func replicas(list []kafkaread.Replica) []facts.Replica {
 // canaryFact keeps of the canary's book what gates and pages look at.
 func canaryFact(s canary.Stats) facts.Canary {
 	return facts.Canary{
-		Sent: s.Sent, Acked: s.Acked, Failed: s.Failed, Lost: s.Lost,
+		Sent: s.Sent, Acked: s.Acked, Failed: s.Failed, Lost: s.Lost, Unchecked: s.Unchecked,
 		LongestStall: s.LongestProduceStall, LongestMetadataStall: s.LongestMetadataStall,
 		Stall: s.CurrentProduceStall, LastAck: s.LastAck,
 		MarkerKey: s.LastMetadataWrite.Key, MarkerValue: s.LastMetadataWrite.Value, MarkerAt: s.LastMetadataWrite.At,

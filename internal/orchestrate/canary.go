@@ -49,6 +49,6 @@ func (m *Machine) noteCanary() {
 	if !ok {
 		return
 	}
-	m.append(phases.KindCanary, service, phases.Body{Canary: &phases.Canary{Run: id, Sent: seen.Sent, Acked: seen.Acked, Failed: seen.Failed, Lost: seen.Lost,
+	m.append(phases.KindCanary, service, phases.Body{Canary: &phases.Canary{Run: id, Sent: seen.Sent, Acked: seen.Acked, Failed: seen.Failed, Lost: seen.Lost, Unchecked: seen.Unchecked,
 		LongestStall: seen.LongestProduceStall, LongestMetadataStall: seen.LongestMetadataStall}})
 }

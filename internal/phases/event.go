@@ -214,6 +214,7 @@ type Canary struct {
 	Acked                uint64        `json:"acked"`
 	Failed               uint64        `json:"failed"`
 	Lost                 uint64        `json:"lost"`
+	Unchecked            uint64        `json:"unchecked,omitempty"` // acknowledged, and no longer checked
 	LongestStall         time.Duration `json:"longest_stall"`
 	LongestMetadataStall time.Duration `json:"longest_metadata_stall"`
 }

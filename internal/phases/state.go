@@ -195,6 +195,7 @@ func (s State) CanaryTotals() Canary {
 	var sum Canary
 	for _, c := range s.Canary {
 		sum.Sent, sum.Acked, sum.Failed, sum.Lost = sum.Sent+c.Sent, sum.Acked+c.Acked, sum.Failed+c.Failed, sum.Lost+c.Lost
+		sum.Unchecked += c.Unchecked
 		sum.LongestStall = max(sum.LongestStall, c.LongestStall)
 		sum.LongestMetadataStall = max(sum.LongestMetadataStall, c.LongestMetadataStall)
 	}

@@ -143,6 +143,7 @@ type Canary struct {
 	Sent                   uint64  `json:"sent"`
 	Acked                  uint64  `json:"acked"`
 	Lost                   uint64  `json:"lost"`
+	Unchecked              uint64  `json:"unchecked"` // acknowledged, and no longer checked: their claims no longer fit in memory
 	LongestStallMS         float64 `json:"longest_stall_ms"`
 	LongestMetadataStallMS float64 `json:"longest_metadata_stall_ms"`
 }

@@ -234,7 +234,7 @@ func canaryOf(in Input) *Canary {
 	if !ok && len(in.State.Canary) == 0 {
 		return nil
 	}
-	return &Canary{Sent: max(total.Sent, c.Sent), Acked: max(total.Acked, c.Acked), Lost: max(total.Lost, c.Lost),
+	return &Canary{Sent: max(total.Sent, c.Sent), Acked: max(total.Acked, c.Acked), Lost: max(total.Lost, c.Lost), Unchecked: max(total.Unchecked, c.Unchecked),
 		LongestStallMS: ms(max(total.LongestStall, c.LongestStall)), LongestMetadataStallMS: ms(max(total.LongestMetadataStall, c.LongestMetadataStall))}
 }
 
