@@ -146,7 +146,7 @@ func (m *Machine) record(ctx context.Context, p performed) {
 
 func (m *Machine) unknownProbe(ctx context.Context, step plan.Step, p performed) {
 	begun := m.state.Run.Actions[p.action.ID].Begun
-	if m.deps.Now().Sub(latest(begun, m.state.Run.ResumedAt, m.progress.at)) > m.cfg.Gates.StepTimeout {
+	if m.deps.Now().Sub(phases.Latest(begun, m.state.Run.ResumedAt, m.progress.at)) > m.cfg.Gates.StepTimeout {
 		m.outcome(p, phases.Outcome{Step: p.step, Action: p.action.ID, Detail: "in doubt after a restart, and looking gives no answer: " + p.detail})
 		return
 	}
@@ -183,16 +183,6 @@ func (m *Machine) endBusy() {
 		m.deps.Log.Warn("stopped while an action was under way; it is in doubt and looked at first next time", "cluster", m.cfg.Name, "action", id)
 		cancel()
 	}
-}
-
-func latest(ts ...time.Time) time.Time {
-	var out time.Time
-	for _, t := range ts {
-		if t.After(out) {
-			out = t
-		}
-	}
-	return out
 }
 
 // bind ties the migration's name to the cluster at the first observation.

@@ -173,7 +173,7 @@ func await(s State, step plan.Step, in Situation, now time.Time) Decision {
 		}
 		return Decision{Verb: CloseStep, Step: step}
 	}
-	since := latest(s.Run.OpenedAt, s.Run.LastEffect, s.Run.ResumedAt, in.Progress)
+	since := Latest(s.Run.OpenedAt, s.Run.LastEffect, s.Run.ResumedAt, in.Progress)
 	if step.Kind != plan.SoakEnd && step.Kind != plan.SoakBegin && now.Sub(since) > in.StepTimeout && !in.Draining {
 		why := notPassing(s, in, StepKey(step.ID, "done"))
 		return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID,
@@ -247,7 +247,8 @@ func notPassing(_ State, in Situation, key string) string {
 	}
 }
 
-func latest(ts ...time.Time) time.Time {
+// Latest is the last of some times; the zero time when there is none.
+func Latest(ts ...time.Time) time.Time {
 	var out time.Time
 	for _, t := range ts {
 		if t.After(out) {
