@@ -91,7 +91,7 @@ type owner struct {
 func owners() []owner {
 	const wire = "the client's types stay behind one package, so that it can be replaced and its traps are handled once"
 	return []owner{
-		{"github.com/go-zookeeper/zk", []string{"internal/zkread", "internal/execute/znode.go"}, "reading ZooKeeper is one package and every write one file"},
+		{"github.com/go-zookeeper/zk", []string{"internal/zkread", "internal/execute/znode.go", "internal/execute/znode_keeper.go"}, "reading ZooKeeper is one package, a session for writes one file and every write another"},
 		{"github.com/twmb/franz-go/pkg/kbin", []string{"internal/kafkaread", "internal/canary", "internal/kraftlog"}, wire},
 		{"github.com/twmb/franz-go/pkg/kmsg", []string{"internal/kafkaread", "internal/canary", "internal/kraftlog"}, wire},
 		{"github.com/twmb/franz-go", []string{"internal/kafkaread", "internal/canary"}, wire},
