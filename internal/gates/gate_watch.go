@@ -54,7 +54,9 @@ func judgeInventory(l *look) {
 		}
 	}
 	lg, ok := peek(l, l.v.Snapshot.Log)
-	if !ok && l.quorumInUse() {
+	// The way back from a copy that halted the controllers needs no quorum, and
+	// must not wait for one.
+	if !ok && l.quorumInUse() && l.v.Plan != cluster.Initial {
 		lg, ok = use(l, "metadata log", l.v.Snapshot.Log)
 	}
 	if ok {

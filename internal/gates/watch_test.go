@@ -50,6 +50,8 @@ func TestGuardsOfEveryRound(t *testing.T) {
 			edit: func(v *View) {
 				change(&v.Snapshot.Registered, func(r *[]facts.Registration) { *r = (*r)[:2] })
 			}},
+		{name: "the way back from a copy that halted the controllers waits for no quorum", from: loaded, gate: Inventory, want: Pass,
+			edit: func(v *View) { v.Plan, v.Snapshot.Log = cluster.Initial, unknown[facts.Log]() }},
 		{name: "once the quorum is in use its registrations must be known", from: loaded, gate: Inventory, want: Unknown, says: "metadata log",
 			edit: func(v *View) { v.Snapshot.Log = unknown[facts.Log]() }},
 

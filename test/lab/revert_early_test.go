@@ -82,14 +82,7 @@ func restarted(before, now map[int32]int) []int32 {
 // inMode are the brokers that run in a mode, by the status.
 func (op *operator) inMode(mode cluster.Mode) []int32 {
 	op.t.Helper()
-	var ids []int32
-	for _, n := range op.status().Nodes {
-		if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == mode {
-			ids = append(ids, n.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
+	return brokersIn(op.status(), mode)
 }
 
 // untilModes waits until so many brokers run in a mode.

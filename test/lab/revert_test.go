@@ -63,15 +63,11 @@ func (op *operator) files(ids []int32) map[int32]string {
 // and checks from outside where it ended.
 func (op *operator) goesBack(to cluster.Phase, originals map[int32]string) {
 	op.t.Helper()
-	exit, out, errs := op.run("revert", op.name, "--to", string(to), "--json")
-	var doc struct{ Plan *status.Plan }
-	if err := json.Unmarshal([]byte(out), &doc); exit != 4 || err != nil || doc.Plan == nil {
-		op.t.Fatalf("revert --json exited %d, %v:\n%s%s", exit, err, out, errs)
-	}
-	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", doc.Plan.Digest, "--confirm", "orders"); exit != 3 {
+	digest := op.wayBack(to)
+	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", digest, "--confirm", "orders"); exit != 3 {
 		op.t.Errorf("a wrong name exited %d:\n%s%s", exit, out, errs)
 	}
-	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", doc.Plan.Digest, "--confirm", op.name); exit != 0 {
+	if exit, out, errs := op.run("revert", op.name, "--to", string(to), "--digest", digest, "--confirm", op.name); exit != 0 {
 		op.t.Fatalf("revert exited %d:\n%s%s", exit, out, errs)
 	}
 	last := ""
@@ -97,6 +93,17 @@ func (op *operator) goesBack(to cluster.Phase, originals map[int32]string) {
 			op.t.Logf("there was no controller for %.1f s", *w.Seconds)
 		}
 	}
+}
+
+// wayBack reads the plan back and answers its digest.
+func (op *operator) wayBack(to cluster.Phase) string {
+	op.t.Helper()
+	exit, out, errs := op.run("revert", op.name, "--to", string(to), "--json")
+	var doc struct{ Plan *status.Plan }
+	if err := json.Unmarshal([]byte(out), &doc); exit != 4 || err != nil || doc.Plan == nil {
+		op.t.Fatalf("revert --json exited %d, %v:\n%s%s", exit, err, out, errs)
+	}
+	return doc.Plan.Digest
 }
 
 func (op *operator) isPlainZooKeeper(originals map[int32]string) {
