@@ -2,6 +2,7 @@ package phases
 
 import (
 	"fmt"
+	"slices"
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
@@ -28,7 +29,7 @@ func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
 		return Built{}, choice, fmt.Errorf("revert to %s: %s", in.Phase, choice.Refused)
 	}
 	b := builder{in: in.Inputs, contents: map[string][]byte{}}
-	back := backBuilder{builder: &b, in: in, route: choice.Route, written: map[int32]string{}, reducedTo: map[int32]string{}}
+	back := backBuilder{builder: &b, in: in, stages: choice.Stages, written: map[int32]string{}, reducedTo: map[int32]string{}}
 	for _, stage := range choice.Stages {
 		if err := back.stage(stage); err != nil {
 			return Built{}, choice, fmt.Errorf("revert to %s by route %s: %w", in.Phase, choice.Route, err)
@@ -44,8 +45,8 @@ func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
 
 type backBuilder struct {
 	*builder
-	in    RevertInputs
-	route revert.Route
+	in     RevertInputs
+	stages []revert.Stage
 	// written is what an earlier step of this plan leaves in a node's file.
 	written map[int32]string
 	// reducedTo says of brokers whose original nobody kept what they get instead.
@@ -86,7 +87,7 @@ func (b *backBuilder) stopControllers() {
 	step := plan.Step{ID: "stop-controllers", Kind: plan.StopControllers, Undo: "start the controllers again: their folders are kept aside",
 		Done: []string{gates.ControllersDown}}
 	step.Sentence = fmt.Sprintf("stop controllers %s for good, the active one last; move their folders aside", join(cluster.IDs(b.in.Migration.Inventory().Controllers)))
-	if b.route != revert.A && b.route != revert.B {
+	if slices.Contains(b.stages, revert.Compare) { // before the copy there is nothing to compare, and perhaps nobody leads
 		step.Actions = append(step.Actions, plan.Action{ID: "save-image", Kind: plan.SaveImage, Stage: 0})
 	}
 	leader, known := b.in.Snapshot.Leader(b.in.Migration.Inventory().Controllers).Get()
@@ -128,34 +129,52 @@ func (b *backBuilder) follow() {
 	b.add(step)
 }
 
-// flagBack gives each controller without the flag its old file, never touching the leader.
+// flagBack gives each controller the flag that it lacks, never touching the
+// leader. One that runs with the flag and whose file lacks it gets the file only.
 func (b *backBuilder) flagBack() error {
-	leader, ok := b.in.Snapshot.Leader(b.in.Migration.Inventory().Controllers).Get()
-	if !ok {
-		return fmt.Errorf("who leads is unknown: the leader must not be touched")
-	}
 	for _, n := range b.in.Migration.Nodes {
-		mode, known := b.in.Snapshot.Mode(n.Node).Get()
-		if n.Role != cluster.Controller || known && mode == cluster.KRaftMigrating {
+		if n.Role != cluster.Controller {
 			continue
 		}
-		if !known {
-			return fmt.Errorf("whether controller %d runs with the flag is unknown", n.ID)
+		lack := revert.FlagOf(b.in.Snapshot, n.Node)
+		if lack == revert.LacksNothing {
+			continue
 		}
-		if n.ID == leader.ID {
-			return fmt.Errorf("the leader %d itself runs without the flag while the state is MIGRATION: touch nothing and look at its log", n.ID)
+		if err := b.mayRestart(n, lack); err != nil {
+			return err
 		}
 		before, after, diff, err := b.render(n, cluster.KRaftMigrating)
 		if err != nil {
 			return err
 		}
-		b.add(plan.Step{ID: fmt.Sprintf("flag-back-%d", n.ID), Kind: plan.FlagBack, Mode: cluster.KRaftMigrating, Batch: []int32{n.ID},
-			Sentence: fmt.Sprintf("give controller %d the migration flag back: stop, write, start", n.ID),
-			Actions: []plan.Action{{ID: fmt.Sprintf("stop-%d", n.ID), Kind: plan.Stop, Stage: 0, Node: &n.ID, Argv: n.Commands.Stop},
-				{ID: fmt.Sprintf("write-%d", n.ID), Kind: plan.Write, Stage: 1, Node: &n.ID, Path: n.Properties, Before: before, After: after},
-				{ID: fmt.Sprintf("start-%d", n.ID), Kind: plan.Start, Stage: 2, Node: &n.ID, Argv: n.Commands.Start}},
-			Before: []string{gates.QuorumFormed, gates.QuorumHeadroom, gates.StateMigration},
-			Done:   rollDone(cluster.Controller, cluster.KRaftMigrating), Undo: "the plan finalize", Diffs: []plan.Diff{diff}})
+		step := plan.Step{ID: fmt.Sprintf("flag-back-%d", n.ID), Kind: plan.FlagBack, Mode: cluster.KRaftMigrating, Batch: []int32{n.ID},
+			Before: []string{gates.QuorumFormed, gates.QuorumHeadroom, gates.StateMigration}, Undo: "the plan finalize", Diffs: []plan.Diff{diff}}
+		write := plan.Action{ID: fmt.Sprintf("write-%d", n.ID), Kind: plan.Write, Stage: 1, Node: &n.ID, Path: n.Properties, Before: before, After: after}
+		if lack == revert.LacksInFile {
+			step.Sentence = fmt.Sprintf("put the migration flag back into the file of controller %d, which is not restarted", n.ID)
+			step.Actions, step.Before, step.Done = []plan.Action{write}, []string{gates.StateMigration}, []string{gates.StateMigration}
+		} else {
+			step.Sentence = fmt.Sprintf("give controller %d the migration flag back: stop, write, start", n.ID)
+			step.Actions = []plan.Action{{ID: fmt.Sprintf("stop-%d", n.ID), Kind: plan.Stop, Stage: 0, Node: &n.ID, Argv: n.Commands.Stop}, write,
+				{ID: fmt.Sprintf("start-%d", n.ID), Kind: plan.Start, Stage: 2, Node: &n.ID, Argv: n.Commands.Start}}
+			step.Done = rollDone(cluster.Controller, cluster.KRaftMigrating)
+		}
+		b.add(step)
+	}
+	return nil
+}
+
+// mayRestart: the leader is never restarted, so who leads must be known.
+func (b *backBuilder) mayRestart(n config.Node, lack revert.Lack) error {
+	if lack != revert.LacksRunning {
+		return nil
+	}
+	leader, ok := b.in.Snapshot.Leader(b.in.Migration.Inventory().Controllers).Get()
+	switch {
+	case !ok:
+		return fmt.Errorf("controller %d runs without the flag and who leads is unknown: the leader must not be touched", n.ID)
+	case n.ID == leader.ID:
+		return fmt.Errorf("the leader %d itself runs without the flag while the state is MIGRATION: touch nothing and look at its log", n.ID)
 	}
 	return nil
 }

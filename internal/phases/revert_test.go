@@ -195,3 +195,15 @@ func TestARevertIsNotOverBeforeTheFactsShowIt(t *testing.T) {
 		t.Errorf("%s: %s", d.Verb, d.Why)
 	}
 }
+
+// A copy that halted the controllers left nobody to read the metadata log from.
+// The way back wanted to keep what it held, and was blocked for ever.
+func TestTheWayBackFromAFailedCopyReadsNoMetadataLog(t *testing.T) {
+	snap := loaded()
+	snap.Migration = known(facts.MigrationZnode{Present: true})
+	for _, st := range back(t, migrated(t).s, snap, cluster.Initial).Plan.Steps {
+		if slices.ContainsFunc(st.Actions, func(a plan.Action) bool { return a.Kind == plan.SaveImage }) {
+			t.Errorf("step %s keeps what the metadata log holds", st.ID)
+		}
+	}
+}

@@ -133,7 +133,7 @@ func (c *Choice) toInitial(v view, down bool) {
 // view is what the choice is made from.
 type view struct {
 	zk, migrating, kraft int
-	flagless             int // controllers running without the flag
+	flagless             int // controllers that run without the flag, or whose file lacks it
 	heldByKRaft          bool
 	migrationThere       bool
 	copied               bool
@@ -172,7 +172,7 @@ func look(s facts.Snapshot, inv cluster.Inventory) (view, string) {
 		}
 	}
 	for _, n := range inv.Controllers {
-		if mode, ok := s.Mode(n).Get(); ok && mode == cluster.KRaft {
+		if FlagOf(s, n) != LacksNothing {
 			v.flagless++
 		}
 	}

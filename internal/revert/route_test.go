@@ -88,6 +88,18 @@ func TestTheRouteFollowsTheFacts(t *testing.T) {
 			s.API[3003] = known(facts.API{DescribeQuorum: true})
 			return s
 		}(), cluster.Load, nil, H, []Stage{FlagBack, RollMigrating}},
+		{"a controller that is just starting with a file without the flag", func() facts.Snapshot {
+			s := world(true, true, kraft, kraft, kraft)
+			s.API[3003] = facts.Unknown[facts.API]("connection refused", "test", moment)
+			s.Running[3003] = known(true)
+			s.Files[3003] = known(facts.File{Exists: true, Mode: kraft})
+			return s
+		}(), cluster.Load, nil, H, []Stage{FlagBack, RollMigrating}},
+		{"a controller whose file alone lost the flag", func() facts.Snapshot {
+			s := world(true, true, kraft, kraft, kraft)
+			s.Files[3003] = known(facts.File{Exists: true, Mode: kraft})
+			return s
+		}(), cluster.Load, nil, H, []Stage{FlagBack, RollMigrating}},
 		{"a broker that is down counts by its file", func() facts.Snapshot {
 			s := world(true, true, kraft, mig, mig)
 			s.API[1] = facts.Unknown[facts.API]("refused", "test", moment)
@@ -139,5 +151,31 @@ func TestNoWayBack(t *testing.T) {
 				t.Errorf("refused %q, want %q in it", got.Refused, test.says)
 			}
 		})
+	}
+}
+
+func TestAControllerThatRunsWithTheFlagLacksItInItsFileAlone(t *testing.T) {
+	n := cluster.Node{ID: 3003, Role: cluster.Controller}
+	with, without, silent := known(facts.API{DescribeQuorum: true, ZkMigrationReady: true}), known(facts.API{DescribeQuorum: true}), facts.Unknown[facts.API]("refused", "test", moment)
+	for _, tc := range []struct {
+		name    string
+		api     facts.Fact[facts.API]
+		file    cluster.Mode
+		running bool
+		want    Lack
+	}{
+		{"all as it should be", with, cluster.KRaftMigrating, true, LacksNothing},
+		{"the file was edited", with, kraft, true, LacksInFile},
+		{"restarted without", without, kraft, true, LacksRunning},
+		{"restarted without, the file mended since", without, cluster.KRaftMigrating, true, LacksRunning},
+		{"starting without", silent, kraft, true, LacksRunning},
+		{"down, its file without", silent, kraft, false, LacksInFile},
+		{"down", silent, cluster.KRaftMigrating, false, LacksNothing},
+	} {
+		s := facts.Snapshot{API: map[int32]facts.Fact[facts.API]{3003: tc.api}, Running: map[int32]facts.Fact[bool]{3003: known(tc.running)},
+			Files: map[int32]facts.Fact[facts.File]{3003: known(facts.File{Exists: true, Mode: tc.file})}}
+		if got := FlagOf(s, n); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
 	}
 }
