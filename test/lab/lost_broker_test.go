@@ -35,14 +35,14 @@ func TestForwardAndBackWithABrokerLostForGood(t *testing.T) {
 	if err := c.Kill(t.Context(), strconv.Itoa(int(dead))); err != nil {
 		t.Fatal(err)
 	}
-	if exit, out, errs := op.run("resume", op.name); exit != 0 {
-		t.Fatalf("resume exited %d: %s%s", exit, out, errs)
-	}
 	op.showsGate(gates.NoOtherDown, "fail", fmt.Sprintf("broker %d", dead))
 	op.until("it is accepted as lost", time.Minute, func() bool {
 		exit, _, _ := op.run("advance", op.name, "--accept", name, "--reason", "its machine burnt down")
 		return exit == 0
 	})
+	if exit, out, errs := op.run("resume", op.name); exit != 0 {
+		t.Fatalf("resume exited %d: %s%s", exit, out, errs)
+	}
 	op.acceptingUntil("dual-write", func(s status.Status) bool { return atRest(cluster.DualWrite)(s) })
 	live := slices.DeleteFunc(c.BrokerIDs(), func(id int32) bool { return id == dead })
 	if got := op.inMode(cluster.KRaft); !slices.Equal(got, live) {
