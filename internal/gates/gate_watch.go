@@ -73,10 +73,16 @@ func judgeInventory(l *look) {
 // and does no harm; it must not bar the way back.
 func (l *look) strangeControllers(registered, known []int32) {
 	extra, _ := compareIDs(registered, known)
-	leader, answered := peek(l, l.freshLeader())
+	if len(extra) == 0 {
+		return
+	}
+	leader, ok := l.leader()
+	if !ok {
+		return
+	}
 	var following []int32
 	for _, id := range extra {
-		if answered && !InQuorum(leader, id) {
+		if !InQuorum(leader, id) {
 			l.note("controller %d is registered and follows the quorum no more", id)
 			continue
 		}

@@ -23,8 +23,12 @@ type Located struct {
 
 // Locate answers from the facts alone, or "cannot tell" unless every broker's mode is known.
 func Locate(s facts.Snapshot, inv cluster.Inventory) Located {
-	if out := strangers(s, inv); out != "" {
+	out, doubt := strangers(s, inv)
+	if out != "" {
 		return Located{Why: out, Emergency: out}
+	}
+	if doubt != "" {
+		return Located{Why: "cannot tell the phase: " + doubt}
 	}
 	count := map[cluster.Mode]int{}
 	var unknown []string
@@ -110,35 +114,40 @@ func migrationState(s facts.Snapshot) (cluster.MigrationState, bool) {
 	return l.Image.State, true
 }
 
-// strangers names registered nodes that migrations.yaml does not have.
-func strangers(s facts.Snapshot, inv cluster.Inventory) string {
-	var out []string
+// strangers names registered nodes that migrations.yaml does not have. doubt is
+// about a controller whose registration stays in the log for good: it counts
+// while it follows the quorum, which only a leader can tell.
+func strangers(s facts.Snapshot, inv cluster.Inventory) (out, doubt string) {
+	var found []string
 	if regs, ok := s.Registered.Get(); ok {
 		for _, r := range regs {
 			if !has(inv.Brokers, r.ID) && !has(inv.Lost, r.ID) {
-				out = append(out, fmt.Sprintf("broker %d at %s:%d is registered in ZooKeeper", r.ID, r.Host, r.Port))
+				found = append(found, fmt.Sprintf("broker %d at %s:%d is registered in ZooKeeper", r.ID, r.Host, r.Port))
 			}
 		}
 	}
 	if l, ok := s.Log.Get(); ok {
 		leader, answered := s.Leader(inv.Controllers).Get()
 		for id := range l.Image.Controllers {
-			// The registration of one that is stopped again stays for good (see gates.Inventory).
-			if !has(inv.Controllers, id) && !(answered && !gates.InQuorum(leader, id)) {
-				out = append(out, fmt.Sprintf("controller %d is registered in the quorum", id))
+			switch {
+			case has(inv.Controllers, id):
+			case !answered:
+				doubt = fmt.Sprintf("controller %d, not in migrations.yaml, once registered, and nobody says whether it still follows", id)
+			case gates.InQuorum(leader, id):
+				found = append(found, fmt.Sprintf("controller %d is registered in the quorum", id))
 			}
 		}
 		for id := range l.Image.Brokers {
 			if !has(inv.Brokers, id) && !has(inv.Lost, id) {
-				out = append(out, fmt.Sprintf("broker %d is registered in the quorum", id))
+				found = append(found, fmt.Sprintf("broker %d is registered in the quorum", id))
 			}
 		}
 	}
-	if len(out) == 0 {
-		return ""
+	if len(found) == 0 {
+		return "", doubt
 	}
-	slices.Sort(out)
-	return strings.Join(slices.Compact(out), "; ") + ": not in migrations.yaml; add it there or stop it"
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), "; ") + ": not in migrations.yaml; add it there or stop it", ""
 }
 
 func has(nodes []cluster.Node, id int32) bool {

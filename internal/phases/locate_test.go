@@ -86,6 +86,12 @@ func TestLocateCannotTellOrRaisesAnAlarm(t *testing.T) {
 			s.Quorum[3002] = known(facts.Quorum{Epoch: 7, Leader: 3002, HasLeader: true, IsLeader: true, Observers: []facts.Replica{{ID: 3009}}})
 			return s
 		}, false, "controller 3009", "", "controller 3009 is registered in the quorum"},
+		{"whether a controller outside migrations.yaml still follows cannot be told without a leader", func() facts.Snapshot {
+			s := provisioned()
+			edit(&s.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
+			s.Quorum[3002] = unknown[facts.Quorum]("connection refused")
+			return s
+		}, false, "controller 3009, not in migrations.yaml", "", ""},
 		{"a controller outside migrations.yaml that follows no more is none", func() facts.Snapshot {
 			s := provisioned()
 			edit(&s.Log, func(l *facts.Log) { l.Image.Controllers[3009] = kraftlog.Controller{ID: 3009} })
