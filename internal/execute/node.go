@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/configgen"
 	"migrator/internal/noderead"
@@ -33,6 +34,9 @@ func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, e.m.Gates.StepTimeout)
 	defer cancel()
+	if downAlready(limited, n, node) {
+		return Result{Detail: "did not run: nothing was stopped"}, nil
+	}
 	logs := e.shutdownLines(limited, t, n, node)
 	baseline := e.watchFailover(limited, t, n)
 	if err := command(limited, node, n, "stop", t.Action.Argv); err != nil {
@@ -48,6 +52,16 @@ func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
 	}
 	res.Unclean, res.Detail = !clean, "stopped; "+how
 	return res, nil
+}
+
+// downAlready: somebody stopped the controller before us, as the alarms ask for.
+// How it ended is not ours to prove, and a controller loses nothing by it.
+func downAlready(ctx context.Context, n config.Node, node remote.Node) bool {
+	if n.Role != cluster.Controller {
+		return false
+	}
+	running, err := isRunning(ctx, n, node)
+	return err == nil && !running
 }
 
 // since is where the log of the node ended as the step began; a stop that was
