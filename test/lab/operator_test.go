@@ -38,9 +38,15 @@ type operator struct {
 
 func newOperator(t *testing.T, c *lab.Cluster, o lab.YAMLOptions) *operator {
 	t.Helper()
+	return newOperatorOf(t, c, o.Name, c.MigrationsYAML(o))
+}
+
+// newOperatorOf is an operator with a migrations.yaml of his own.
+func newOperatorOf(t *testing.T, c *lab.Cluster, name, yaml string) *operator {
+	t.Helper()
 	dir := t.TempDir()
-	op := &operator{t: t, c: c, name: o.Name, config: filepath.Join(dir, "migrations.yaml"), data: filepath.Join(dir, "data"), listen: freeAddress(t)}
-	if err := os.WriteFile(op.config, []byte(c.MigrationsYAML(o)), 0o600); err != nil {
+	op := &operator{t: t, c: c, name: name, config: filepath.Join(dir, "migrations.yaml"), data: filepath.Join(dir, "data"), listen: freeAddress(t)}
+	if err := os.WriteFile(op.config, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	op.start()
@@ -79,7 +85,11 @@ func (op *operator) start() {
 	op.ended = ended
 	go func() { ended <- serve.Wait() }()
 	op.until("the service answers", 20*time.Second, func() bool {
-		exit, _, _ := op.run("status", op.name, "--json")
+		exit, _, _ := op.ask("status", op.name, "--json")
+		if exit != 0 && op.died(0) {
+			op.start()
+			return true
+		}
 		return exit == 0
 	})
 }
@@ -98,18 +108,27 @@ func (op *operator) kill() {
 // run gives a command to the service, once more when it died meanwhile as told.
 func (op *operator) run(args ...string) (exit int, stdout, stderr string) {
 	op.t.Helper()
-	ctx, cancel := context.WithTimeout(op.t.Context(), time.Minute)
-	defer cancel()
-	exit, stdout, stderr = runMigrator(ctx, op.t, append(args, "--server", "http://"+op.listen)...)
-	if !op.died() {
+	exit, stdout, stderr = op.ask(args...)
+	patience := time.Duration(0)
+	if exit == 5 {
+		patience = 2 * time.Second // its connection ends before it is waited for
+	}
+	if !op.died(patience) {
 		return exit, stdout, stderr
 	}
 	op.start()
 	return op.run(args...)
 }
 
+func (op *operator) ask(args ...string) (exit int, stdout, stderr string) {
+	op.t.Helper()
+	ctx, cancel := context.WithTimeout(op.t.Context(), time.Minute)
+	defer cancel()
+	return runMigrator(ctx, op.t, append(args, "--server", "http://"+op.listen)...)
+}
+
 // died says that the service has reached its death; any other end is a failure.
-func (op *operator) died() bool {
+func (op *operator) died(patience time.Duration) bool {
 	op.t.Helper()
 	if op.serve == nil || len(op.deaths) == 0 {
 		return false
@@ -123,7 +142,7 @@ func (op *operator) died() bool {
 		op.deaths, op.serve = op.deaths[1:], nil
 		op.kills++
 		return true
-	default:
+	case <-time.After(patience):
 		return false
 	}
 }
