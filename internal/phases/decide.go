@@ -187,7 +187,13 @@ func ready(s State, step plan.Step) bool {
 	return step.Kind != plan.SoakEnd || s.Soak != nil && s.Soak.Elapsed >= s.Soak.Required
 }
 
+// unclean names a stop of the step that was not clean. Controllers that a revert
+// stops for good do not count: a failed copy has halted some before, and what
+// they held is compared with ZooKeeper anyway.
 func unclean(s State, step plan.Step) string {
+	if step.Kind == plan.StopControllers {
+		return ""
+	}
 	for _, a := range s.work(step) {
 		if s.Run.Actions[a.ID].Unclean {
 			return a.ID

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"migrator/internal/cluster"
+	"migrator/internal/plan"
 )
 
 // performs plays the open step on, every action succeeding, and lists what is
@@ -99,5 +100,23 @@ func TestAnAcceptedUncleanStopHoldsNothingAnyMore(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string(nil), performs(b)); diff != "" {
 		t.Errorf("performed again:\n%s", diff)
+	}
+}
+
+// A failed copy halts controllers. The revert that then stops what is left
+// found that they had not ended cleanly, and waited for a person at the very
+// moment when nobody acts.
+func TestControllersThatHaltedBeforeARevertStopsThemHoldNothing(t *testing.T) {
+	p := back(t, migrated(t).s, loaded(), cluster.Initial).Plan
+	step, ok := p.Step("stop-controllers")
+	if !ok {
+		t.Fatal("the plan stops no controllers")
+	}
+	b := migrated(t).approved(p).closed("drain").opened(step.ID)
+	for _, a := range step.Actions {
+		b.intent(a.ID).ended(a.ID, Outcome{OK: true, Unclean: a.Kind == plan.Stop})
+	}
+	if id := unclean(b.s, step); id != "" {
+		t.Errorf("%s holds the way back", id)
 	}
 }
