@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -50,12 +51,9 @@ func TestForwardAndBackWithABrokerLostForGood(t *testing.T) {
 	}
 
 	op.whileReverting = func(s status.Status) { op.acceptsUnavailable(s) }
-	op.goesBack(cluster.Initial, nil)
-	for id, content := range op.files(live) {
-		if content != originals[id] {
-			t.Errorf("broker %d's file is not what it was:\n%s", id, content)
-		}
-	}
+	of := maps.Clone(originals)
+	delete(of, dead)
+	op.goesBack(cluster.Initial, of)
 	if err := os.WriteFile(c.PropertiesPath(dead), []byte(originals[dead]), 0o640); err != nil {
 		t.Fatal(err)
 	}

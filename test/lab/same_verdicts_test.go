@@ -352,7 +352,7 @@ func (s realStage) do(c orchestrate.Command) {
 	case orchestrate.Advance:
 		args = append(args, "--digest", c.Digest, "--confirm", s.name)
 	case orchestrate.Revert:
-		args = append(args, "--to", string(c.To), "--digest", s.wayBack(c.To), "--confirm", s.name)
+		args = append(args, "--to", string(c.To), "--digest", s.wayBack(c.To).Digest, "--confirm", s.name)
 	}
 	if exit, out, errs := s.run(args...); exit != 0 && exit != 3 && exit != 4 {
 		s.t.Fatal(fmt.Sprintf("%v exited %d: %s%s", args, exit, out, errs))
