@@ -79,6 +79,9 @@ func (b *builder) outcome(o phases.Outcome, at time.Time) {
 		return
 	}
 	last := &a.Tries[len(a.Tries)-1]
+	if last.Outcome != nil {
+		return // a node that was to be started again was found running: nothing was tried
+	}
 	last.Outcome, last.OK, last.Detail, last.Probed = &at, &o.OK, o.Detail, o.Probed
 }
 

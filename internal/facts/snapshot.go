@@ -219,6 +219,7 @@ type Lines struct {
 	State       cluster.MigrationState // the last replayed one, empty if none
 	CopyDone    bool
 	Fatal       []string // lines of the fatal list
+	StartRace   bool     // the newest process died of the start-up race of a fresh quorum
 	Notes       []string // other known lines, newest last
 	Refused     string   // why registration was refused, last
 	StrayCount  int

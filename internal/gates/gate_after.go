@@ -9,7 +9,7 @@ import (
 )
 
 func judgeRunning(l *look) {
-	l.todo = "The node was started and its process is gone. Its log says why; the old file is kept beside the new one. Correct the cause and start it with its own start command: the step then goes on. Or revert."
+	l.todo = "The node was started and its process is gone. Its log says why; the old file is kept beside the new one. Correct the cause, then `migrator retry` starts it again. Or revert."
 	if !l.needStep() {
 		return
 	}

@@ -60,13 +60,22 @@ const (
 // The fatal list: after one of these the node, or the migration, does not
 // recover by itself.
 const (
-	FatalFault      Kind = "fatal-fault"
-	FatalExit       Kind = "fatal-exit"
-	FatalStart      Kind = "fatal-start"
-	MigrationFault  Kind = "migration-fault"
-	CopyAborted     Kind = "copy-aborted"
-	CopyReadError   Kind = "copy-read-error"
-	NotMigratable   Kind = "not-migratable" // flag on a cluster born in KRaft, or too old a metadata.version
+	FatalFault     Kind = "fatal-fault"
+	FatalExit      Kind = "fatal-exit"
+	FatalStart     Kind = "fatal-start"
+	MigrationFault Kind = "migration-fault"
+	CopyAborted    Kind = "copy-aborted"
+	CopyReadError  Kind = "copy-read-error"
+	NotMigratable  Kind = "not-migratable" // flag on a cluster born in KRaft, or too old a metadata.version
+	// StartRace is the death of a controller that led a fresh quorum, lost the lead
+	// before its bootstrap records were committed, and was elected again. Giving up
+	// the lead takes its features back to the last stable offset, and with them
+	// metadata.version to the lowest, but not the mark that records were replayed
+	// (QuorumController.renounce and LogReplayTracker, Kafka 3.6 to 3.9): it takes
+	// the log for one written at 3.0-IV1, where the migration flag is an error
+	// (ActivationRecordsGenerator.recordsForNonEmptyLog), and halts. A new process
+	// begins without that mark.
+	StartRace       Kind = "start-race"
 	StateDisagrees  Kind = "state-disagrees"
 	DriverBroken    Kind = "driver-broken"
 	ListenerMissing Kind = "listener-missing" // inter.broker.listener.name wrong on controllers

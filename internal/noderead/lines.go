@@ -54,7 +54,7 @@ func fold(l facts.Lines, e Event) facts.Lines {
 	case Starting:
 		// A new life: the end of the one before is no longer the node's state,
 		// and what it died of is history.
-		l.Started, l.ShutDown = false, false
+		l.Started, l.ShutDown, l.StartRace = false, false, false
 		for _, text := range l.Fatal {
 			l.Notes = keepNewest(l.Notes, text)
 		}
@@ -63,6 +63,8 @@ func fold(l facts.Lines, e Event) facts.Lines {
 		l.Started, l.ShutDown = true, false
 	case ShutDown:
 		l.ShutDown, l.Started = true, false
+	case StartRace:
+		l.StartRace = true
 	case StateChanged:
 		if to, ok := migrationState(e.Fields["to"]); ok {
 			l.State = to

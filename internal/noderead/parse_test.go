@@ -115,9 +115,11 @@ func TestTextInsideAMessageCannotPretend(t *testing.T) {
 
 func TestBadNewsCountsWithoutATime(t *testing.T) {
 	for line, want := range map[string]Kind{
-		"java.lang.OutOfMemoryError: Java heap space":                                                              OutOfMemory,
-		"java.lang.RuntimeException: Should not have ZK migrations enabled on a cluster that was created in KRaft": NotMigratable,
-		"kafka.common.StateChangeFailedException: Failed to elect leader for partition a-0 under strategy X":       ElectionFailed,
+		"java.lang.OutOfMemoryError: Java heap space": OutOfMemory,
+		"java.lang.RuntimeException: Should not have ZK migrations enabled on a cluster running metadata.version 3.0-IV1": StartRace,
+		"java.lang.RuntimeException: Should not have ZK migrations enabled on a cluster running metadata.version 3.3-IV0": NotMigratable,
+		"java.lang.RuntimeException: Should not have ZK migrations enabled on a cluster that was created in KRaft":        NotMigratable,
+		"kafka.common.StateChangeFailedException: Failed to elect leader for partition a-0 under strategy X":              ElectionFailed,
 	} {
 		if e, ok := Parse([]byte(line)); !ok || e.Kind != want {
 			t.Errorf("%q: %v %+v", line, ok, e)

@@ -99,6 +99,7 @@ var rules = []rule{
 	match(Watch, StrayFound, "found stray partitions", ident+`Found stray partitions`),
 
 	// The fatal list and what is close to it.
+	anywhere(Fatal, StartRace, "running metadata.version 3.0-iv1", `Should not have ZK migrations enabled on a cluster running metadata\.version 3\.0-IV1`),
 	anywhere(Fatal, NotMigratable, "should not have zk migrations enabled", `Should not have ZK migrations enabled`),
 	anywhere(Fatal, NotMigratable, "does not support zk migrations", `The bootstrap metadata\.version .+ does not support ZK migrations`),
 	match(Fatal, NotMigratable, "this cluster should not be migrated", ident+`The controller's ZkMigrationState is NONE`),

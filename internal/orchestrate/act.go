@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"migrator/internal/execute"
+	"migrator/internal/gates"
 	"migrator/internal/phases"
 	"migrator/internal/plan"
 )
@@ -40,7 +41,7 @@ func (m *Machine) act(ctx context.Context, d phases.Decision) bool {
 			m.spawnProbe(ctx, d.Step, a, 0)
 			continue
 		}
-		if !m.intend(d.Step, a, restore) {
+		if !m.intend(a, phases.Intent{Step: d.Step.ID, Restore: restore}) {
 			return false
 		}
 		m.spawn(ctx, a, m.task(d.Step, a, restore))
@@ -60,10 +61,10 @@ func (m *Machine) onlyStarts(step plan.Step) []plan.Action {
 	return out
 }
 
-func (m *Machine) intend(step plan.Step, a plan.Action, restore bool) bool {
+func (m *Machine) intend(a plan.Action, i phases.Intent) bool {
 	m.deps.Failpoint(BeforeIntent, a)
-	try := m.state.Run.Actions[a.ID].Tries + 1
-	if !m.append(phases.KindIntent, service, phases.Body{Intent: &phases.Intent{Step: step.ID, Action: a.ID, Try: try, Restore: restore}}) {
+	i.Action, i.Try = a.ID, m.state.Run.Actions[a.ID].Tries+1
+	if !m.append(phases.KindIntent, service, phases.Body{Intent: &i}) {
 		return false
 	}
 	m.deps.Failpoint(AfterIntent, a)
@@ -134,14 +135,33 @@ func (m *Machine) record(ctx context.Context, p performed) {
 	case p.probe == execute.ProbedDone:
 		m.outcome(p, phases.Outcome{Step: p.step, Action: p.action.ID, OK: true, Detail: "found done: " + p.detail, Probed: true})
 	case p.probe == execute.ProbedNotDone:
-		if m.intend(step, p.action, p.restore) {
-			t := m.task(step, p.action, p.restore)
-			t.Cursors = m.state.Run.Baseline.Cursors // its first try may have left its lines already
-			m.spawn(ctx, p.action, t)
-		}
+		m.notDone(ctx, step, p)
 	default:
 		m.unknownProbe(ctx, step, p)
 	}
+}
+
+// notDone performs an action that a look found not done. Of a node that died
+// after an earlier start only what it logs and registers from here on counts:
+// the lines of its death would hold the step for ever.
+func (m *Machine) notDone(ctx context.Context, step plan.Step, p performed) {
+	i := phases.Intent{Step: step.ID, Restore: p.restore}
+	if m.state.Run.Actions[p.action.ID].Died {
+		node := []int32{*p.action.Node}
+		cursors, err := m.markLogs(ctx, node)
+		if err != nil {
+			m.outcome(p, phases.Outcome{Step: step.ID, Action: p.action.ID, Detail: "its log cannot be read before it is started again: " + err.Error()})
+			return
+		}
+		known := m.baseline(node)
+		i.Again = &gates.Baseline{Czxid: known.Czxid, Incarnation: known.Incarnation, Cursors: cursors}
+	}
+	if !m.intend(p.action, i) {
+		return
+	}
+	t := m.task(step, p.action, p.restore)
+	t.Cursors = m.state.Run.Baseline.Cursors // its first try may have left its lines already
+	m.spawn(ctx, p.action, t)
 }
 
 func (m *Machine) unknownProbe(ctx context.Context, step plan.Step, p performed) {

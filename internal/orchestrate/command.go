@@ -132,7 +132,8 @@ func (m *Machine) retry(r request) error {
 			return err
 		}
 	}
-	if err := m.appendOr(phases.KindRetried, r.Actor, phases.Body{}); err != nil {
+	again := phases.Retried{Starts: phases.StartsAgain(m.state, m.situation(), m.deps.Now())}
+	if err := m.appendOr(phases.KindRetried, r.Actor, phases.Body{Retried: &again}); err != nil {
 		return err
 	}
 	m.look()

@@ -95,7 +95,8 @@ func (m *Machine) judge() {
 func (m *Machine) situation() phases.Situation {
 	in := phases.Situation{Snapshot: m.snap, Judgement: m.judgement, Located: m.located, Inventory: m.inv,
 		OfferWhy: m.offer.why, Busy: m.busyNames(), Draining: m.draining, Progress: m.progress.at,
-		StepTimeout: m.cfg.Gates.StepTimeout, SoakOfLoad: m.cfg.Soak(cluster.Load)}
+		StepTimeout: m.cfg.Gates.StepTimeout, SoakOfLoad: m.cfg.Soak(cluster.Load),
+		Deaths: m.deaths, PollInterval: m.cfg.Gates.PollInterval, MaxFactAge: m.cfg.Gates.MaxFactAge}
 	if m.offer.built != nil {
 		in.Offer = &m.offer.built.Plan
 	}
@@ -115,6 +116,7 @@ func (m *Machine) take(s facts.Snapshot) {
 	m.snap, m.seen = s, true
 	m.keep(s)
 	m.progress.see(s, now)
+	m.deaths = m.deaths.See(m.state, s)
 	m.bind()
 	m.noteReturned()
 	m.judge()

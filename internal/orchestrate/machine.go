@@ -111,6 +111,7 @@ type Machine struct {
 	clock     phases.Clock
 	busy      map[string]context.CancelFunc
 	progress  progress
+	deaths    phases.Deaths
 	pending   []waiting // commands that wait for a fresh snapshot
 	draining  bool
 	broken    error // the journal cannot be written: nothing more is executed
@@ -218,6 +219,8 @@ func (m *Machine) tell(kind phases.Kind, seq uint64, b phases.Body) {
 		log.Warn("action failed", "step", b.Outcome.Step, "action", b.Outcome.Action, "error", b.Outcome.Detail)
 	case b.Blocked != nil:
 		log.Warn("blocked", "what", b.Blocked.What)
+	case b.Retried != nil && b.Retried.Why != "":
+		log.Warn("nodes are started again by the service itself", "why", b.Retried.Why)
 	case b.Drill != nil:
 		log.Info("drill measured", "kind", b.Drill.Kind, "node", b.Drill.Node, "passed", b.Drill.Passed)
 	case kind == phases.KindPlanDone || kind == phases.KindPlanVoid || kind == phases.KindFinished || kind == phases.KindLifted:

@@ -35,6 +35,12 @@ func (m *Machine) perform(ctx context.Context, d phases.Decision) bool {
 		return m.open(ctx, d.Step)
 	case phases.Act:
 		return m.act(ctx, d)
+	case phases.Again:
+		again := phases.Retried{Why: d.Why}
+		for _, a := range d.Actions {
+			again.Starts = append(again.Starts, a.ID)
+		}
+		return m.append(phases.KindRetried, service, phases.Body{Retried: &again})
 	case phases.CloseStep:
 		return m.closeStep(d.Step)
 	case phases.ClosePlan:
@@ -52,11 +58,9 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 	if len(m.conflicts) > 0 {
 		return m.void()
 	}
-	baseline := m.baseline(step)
+	baseline := m.baseline(step.Batch)
 	if batch := m.state.Left(step.Batch); len(batch) > 0 {
-		marking, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		cursors, err := m.deps.Observer.MarkLogs(marking, batch)
+		cursors, err := m.markLogs(ctx, batch)
 		if err != nil {
 			b := phases.Blocked{Step: step.ID, What: "the logs of the batch cannot be read before it starts: " + err.Error(), ToDo: "make them readable, then `migrator retry`"}
 			return m.append(phases.KindBlocked, service, phases.Body{Blocked: &b})
@@ -74,14 +78,21 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 		Verdicts: m.seenVerdicts(phases.StepKey(step.ID, "before"))}})
 }
 
+// markLogs makes the logs of these nodes count from now on.
+func (m *Machine) markLogs(ctx context.Context, ids []int32) (map[int32]string, error) {
+	marking, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return m.deps.Observer.MarkLogs(marking, ids)
+}
+
 // maxLed bounds the partitions whose elections are proven after a restart.
 const maxLed = 200
 
-func (m *Machine) baseline(step plan.Step) gates.Baseline {
+func (m *Machine) baseline(batch []int32) gates.Baseline {
 	b := gates.Baseline{Czxid: map[int32]int64{}, Incarnation: map[int32]string{}}
 	if regs, ok := m.snap.Registered.Get(); ok {
 		for _, r := range regs {
-			if slices.Contains(step.Batch, r.ID) {
+			if slices.Contains(batch, r.ID) {
 				b.Czxid[r.ID] = r.Czxid
 			}
 		}
@@ -89,7 +100,7 @@ func (m *Machine) baseline(step plan.Step) gates.Baseline {
 	if l, ok := m.snap.Log.Get(); ok {
 		hw := l.HighWatermark
 		b.HighWatermark = &hw
-		for _, id := range step.Batch {
+		for _, id := range batch {
 			if br, ok := l.Image.Brokers[id]; ok {
 				b.Incarnation[id] = br.Incarnation
 			}
@@ -99,7 +110,7 @@ func (m *Machine) baseline(step plan.Step) gates.Baseline {
 		}
 	}
 	if meta, ok := m.snap.Metadata.Get(); ok {
-		b.Led = led(meta, step.Batch)
+		b.Led = led(meta, batch)
 	}
 	return b
 }

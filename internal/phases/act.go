@@ -3,13 +3,14 @@ package phases
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"migrator/internal/plan"
 )
 
 // actions decides what the open step still has to perform. urgent: it comes
 // before everything else, since nodes may be down by our hand.
-func actions(s State, step plan.Step, in Situation) (Decision, bool) {
+func actions(s State, step plan.Step, in Situation, now time.Time) (Decision, bool) {
 	if len(in.Busy) > 0 {
 		return Decision{Verb: Wait, Step: step, Why: "performing " + strings.Join(in.Busy, ", ")}, true
 	}
@@ -31,7 +32,7 @@ func actions(s State, step plan.Step, in Situation) (Decision, bool) {
 	case len(doubt) > 0:
 		return Decision{Verb: Act, Step: step, Actions: doubt, Why: "in doubt after a restart: looking first"}, true
 	case failed:
-		return afterFailure(s, step)
+		return afterFailure(s, step, in, now)
 	case len(todo) == 0:
 		return Decision{}, false
 	case s.Blocked != nil && len(s.StoppedByUs()) == 0:
@@ -91,7 +92,7 @@ func unfinished(s State, step plan.Step) bool {
 
 // afterFailure starts what we stopped with whatever whole file is on disk,
 // then blocks. Never the old file by itself.
-func afterFailure(s State, step plan.Step) (Decision, bool) {
+func afterFailure(s State, step plan.Step, in Situation, now time.Time) (Decision, bool) {
 	down := s.StoppedByUs()
 	var starts []plan.Action
 	for _, a := range s.work(step) {
@@ -99,6 +100,9 @@ func afterFailure(s State, step plan.Step) (Decision, bool) {
 		if a.Kind == plan.Start && a.Node != nil && slices.Contains(down, *a.Node) && !st.Failed {
 			starts = append(starts, a)
 		}
+	}
+	if len(starts) == 0 {
+		starts = stoppedLate(s, step, in, now)
 	}
 	if len(starts) > 0 {
 		return Decision{Verb: Act, Step: step, Actions: starts, Restore: true, Why: "an action failed: starting what was stopped"}, true
@@ -114,4 +118,17 @@ func afterFailure(s State, step plan.Step) (Decision, bool) {
 	}
 	return Decision{Verb: Block, Step: step, Blocked: Blocked{Step: step.ID, What: strings.Join(what, "; "),
 		ToDo: "remove the cause, then `migrator retry`: it goes on at the first action not done"}}, true
+}
+
+// stoppedLate are starts of nodes whose stop ran out of time and took effect
+// after all: the start that was to bring such a node back had found it still
+// running. It is given once more; after that only a person goes on.
+func stoppedLate(s State, step plan.Step, in Situation, now time.Time) []plan.Action {
+	return slices.DeleteFunc(died(s, in, now, in.PollInterval), func(start plan.Action) bool {
+		st := s.Run.Actions[start.ID]
+		late := slices.ContainsFunc(step.Actions, func(a plan.Action) bool {
+			return a.Kind == plan.Stop && a.Node != nil && *a.Node == *start.Node && s.Run.Actions[a.ID].Failed
+		})
+		return !late || !st.Restore || st.Tries > 1
+	})
 }

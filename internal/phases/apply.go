@@ -51,8 +51,7 @@ func (s *State) apply(e Event) error {
 		}
 		return nil
 	case KindRetried:
-		s.retry(e.Time)
-		return nil
+		return s.retried(e)
 	case KindPaused:
 		s.Paused, s.PausedAt = true, e.Time
 		return nil
@@ -178,6 +177,9 @@ func (s *State) intend(i Intent, e Event) error {
 	}
 	a.Tries, a.Running, a.Failed, a.Restore = i.Try, true, false, i.Restore
 	s.Run.Actions[i.Action] = a
+	if i.Again != nil {
+		s.Run.Baseline = renewed(s.Run.Baseline, *i.Again)
+	}
 	return nil
 }
 
@@ -191,7 +193,7 @@ func (s *State) end(o Outcome, e Event) error {
 	}
 	a := s.Run.Actions[o.Action]
 	a.Running, a.OK, a.Failed, a.Ended, a.Detail = false, o.OK, !o.OK, e.Time, o.Detail
-	a.Unclean = a.Unclean || o.Unclean
+	a.Unclean, a.Died = a.Unclean || o.Unclean, a.Died && !o.OK
 	s.Run.Actions[o.Action] = a
 	s.Run.LastEffect = e.Time
 	for _, act := range step.Actions {
@@ -264,45 +266,6 @@ func (s *State) stepDone(d StepDone, e Event) error {
 	s.Took[step.Kind] = append(slices.Clip(s.Took[step.Kind]), e.Time.Sub(s.Run.OpenedAt))
 	s.Run.Open, s.Run.Actions, s.Run.Baseline = "", map[string]ActionState{}, gates.Baseline{}
 	return nil
-}
-
-// retry lifts a block and forgets failures: a node whose file was not written
-// goes through stop, write, start again; one whose file is in place only starts.
-func (s *State) retry(at time.Time) {
-	s.Blocked = nil
-	if s.Run == nil {
-		return
-	}
-	s.Run.ResumedAt = at
-	step, ok := s.OpenStep()
-	if !ok {
-		return
-	}
-	written := map[int32]bool{}
-	failed := map[int32]bool{}
-	for _, a := range step.Actions {
-		st := s.Run.Actions[a.ID]
-		if a.Node == nil {
-			if st.Failed {
-				delete(s.Run.Actions, a.ID)
-			}
-			continue
-		}
-		written[*a.Node] = written[*a.Node] || a.Kind == plan.Write && st.OK
-		failed[*a.Node] = failed[*a.Node] || !st.OK
-	}
-	for _, a := range step.Actions {
-		if a.Node == nil || !failed[*a.Node] {
-			if st := s.Run.Actions[a.ID]; st.Unclean {
-				st.Unclean = false
-				s.Run.Actions[a.ID] = st
-			}
-			continue
-		}
-		if st := s.Run.Actions[a.ID]; !st.OK || !written[*a.Node] {
-			delete(s.Run.Actions, a.ID)
-		}
-	}
 }
 
 // with applies f to a body that must be there.

@@ -26,6 +26,7 @@ const (
 	Drift     Verb = "drift"      // recorded and located phase disagree
 	Block     Verb = "block"      // stop until a person acts
 	Lift      Verb = "lift"       // the gate that blocked passes again
+	Again     Verb = "again"      // perform these starts again, by itself: their nodes died
 	Finish    Verb = "finish"
 )
 
@@ -60,6 +61,11 @@ type Situation struct {
 	Progress    time.Time
 	StepTimeout time.Duration
 	SoakOfLoad  time.Duration
+	// Deaths of nodes that the open step started. A node is dead when readings at
+	// least PollInterval apart said so and the newest is no older than MaxFactAge.
+	Deaths       Deaths
+	PollInterval time.Duration
+	MaxFactAge   time.Duration
 }
 
 // Decide answers what to do now.
@@ -68,7 +74,7 @@ func Decide(s State, in Situation, now time.Time) Decision {
 		return Decision{Verb: Wait, Why: "finished: every broker and controller runs without ZooKeeper"}
 	}
 	if step, ok := s.OpenStep(); ok {
-		if d, urgent := actions(s, step, in); urgent {
+		if d, urgent := actions(s, step, in, now); urgent {
 			return d
 		}
 	}
@@ -163,6 +169,9 @@ func OfferedPhase(s State, j gates.Judgement, soakOfLoad time.Duration) (cluster
 func await(s State, step plan.Step, in Situation, now time.Time) Decision {
 	if s.Skipped(step) {
 		return Decision{Verb: CloseStep, Step: step}
+	}
+	if d, ok := fell(s, step, in, now); ok {
+		return d
 	}
 	done := in.Judgement.Set(StepKey(step.ID, "done"))
 	if done.Passed() && ready(s, step) {

@@ -63,6 +63,7 @@ type Body struct {
 	StepDone *StepDone `json:"step_done,omitempty"`
 	Plan     *PlanRef  `json:"plan,omitempty"`
 	Blocked  *Blocked  `json:"blocked,omitempty"`
+	Retried  *Retried  `json:"retried,omitempty"`
 	Accepted *Accepted `json:"accepted,omitempty"`
 	Returned *Returned `json:"returned,omitempty"`
 	Soak     *Soak     `json:"soak,omitempty"`
@@ -119,6 +120,10 @@ type Intent struct {
 	Try    int    `json:"try"`
 	// Restore marks a start that brings back a node after another action of its batch failed.
 	Restore bool `json:"restore,omitempty"`
+	// Again belongs to the start of a node that died after an earlier one: where
+	// its log ended and how it was registered right before. The gates of the
+	// step compare that node with this from then on.
+	Again *gates.Baseline `json:"again,omitempty"`
 }
 
 // Outcome follows every effect.
@@ -155,6 +160,15 @@ type Blocked struct {
 	ToDo string `json:"to_do"`
 	// Gate that blocks; the block ends by itself when it passes again.
 	Gate string `json:"gate,omitempty"`
+}
+
+// Retried goes on at the first action not done.
+type Retried struct {
+	// Starts are start actions of the open step that succeeded and whose nodes
+	// are known not to run any more: looked at as in doubt, then performed again.
+	Starts []string `json:"starts,omitempty"`
+	// Why the service goes on by itself; empty when a person asked.
+	Why string `json:"why,omitempty"`
 }
 
 // Accepted is a person's word for an availability gate and these subjects.

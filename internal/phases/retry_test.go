@@ -18,7 +18,7 @@ func performs(b *story) [][]string {
 		if !ok {
 			return out
 		}
-		d, urgent := actions(b.s, step, Situation{Judgement: passing(StepKey(step.ID, "before"))})
+		d, urgent := actions(b.s, step, Situation{Judgement: passing(StepKey(step.ID, "before"))}, moment)
 		if !urgent || d.Verb != Act {
 			return out
 		}

@@ -77,12 +77,14 @@ type ActionState struct {
 	Begun   time.Time
 	Ended   time.Time
 	Tries   int
-	Running bool // intent without outcome: in doubt after a restart
+	Running bool // intent without outcome: in doubt after a restart; or a start whose node died
 	OK      bool
 	Failed  bool
 	Unclean bool
 	Restore bool
 	Detail  string
+	Died    bool   // a start to be performed again: its node died after it
+	BySelf  string // why the service itself performed a start again, which it does once
 }
 
 // BlockedState is the block with its time.

@@ -81,6 +81,27 @@ func (c *Cluster) Crash(id int32, forGood bool) {
 	c.rules.lastFault = c.now
 }
 
+// DieAfterStart lets the next processes of a node die so long after each start,
+// the last thing they log being what is fatal.
+func (c *Cluster) DieAfterStart(id int32, processes int, after time.Duration, fatal string) {
+	defer c.hold()()
+	c.nodes[id].doomed = doom{left: processes, after: after, kind: lineFatal, text: fatal}
+}
+
+// Race lets the next processes of a controller lose Kafka's start-up race: two
+// seconds after its start each halts.
+func (c *Cluster) Race(id int32, processes int) {
+	defer c.hold()()
+	c.nodes[id].doomed = doom{left: processes, after: 2 * time.Second, kind: lineRace,
+		text: "Should not have ZK migrations enabled on a cluster running metadata.version 3.0-IV1"}
+}
+
+// SlowStop lets the next stop of a node take so long.
+func (c *Cluster) SlowStop(id int32, takes time.Duration) {
+	defer c.hold()()
+	c.nodes[id].stopsIn = takes
+}
+
 // Repair is an operator who makes a node whole and starts it, if nobody holds
 // it down on purpose and it was ever meant to run.
 func (c *Cluster) Repair(id int32) {

@@ -51,3 +51,9 @@ func (c *Cluster) Starts() map[int32]int {
 	}
 	return out
 }
+
+// Serves says that a node answers now.
+func (c *Cluster) Serves(id int32) bool {
+	defer c.hold()()
+	return c.nodes[id].serves()
+}

@@ -21,12 +21,22 @@ type node struct {
 	starts   int  // processes so far
 	broken   bool // no process of it lives longer than a moment
 	slow     bool // its replicas do not catch up
+	doomed   doom
+	stopsIn  time.Duration // so long its next stop takes; 0: as usual
 
 	died      time.Time // of the newest process
 	clean     bool      // it ended by a clean shutdown
 	lastFetch time.Time // of the metadata log
 	logEnd    int64
 	metaLevel int16 // metadata.version it was formatted with
+}
+
+// doom is how the next processes of a node die, each so long after its start.
+type doom struct {
+	left  int
+	after time.Duration
+	kind  lineKind
+	text  string
 }
 
 type meta struct {
@@ -59,6 +69,7 @@ const (
 	lineState
 	lineCopyDone
 	lineFatal
+	lineRace // of the start-up race; fatal
 	lineRefused
 )
 
@@ -124,6 +135,13 @@ func (n *node) launch(c *Cluster) {
 		})
 		return
 	}
+	if d := n.doomed; d.left > 0 {
+		n.doomed.left--
+		c.later(d.after, n, func(c *Cluster, n *node) {
+			n.say(d.kind, d.text)
+			n.end(c, false)
+		})
+	}
 	low, high := 2*time.Second, 3500*time.Millisecond
 	if n.Role == cluster.Controller {
 		low, high = time.Second, 2*time.Second
@@ -154,6 +172,10 @@ func (n *node) stopCommand(c *Cluster) {
 }
 
 func (n *node) stopTakes(c *Cluster) time.Duration {
+	if d := n.stopsIn; d > 0 {
+		n.stopsIn = 0
+		return d
+	}
 	switch {
 	case n.Role == cluster.Controller:
 		return c.between(200*time.Millisecond, 800*time.Millisecond)

@@ -101,7 +101,7 @@ func said(lines []line) facts.Lines {
 	for _, ln := range lines {
 		switch ln.kind {
 		case lineStarting:
-			out.Fatal = nil
+			out.Fatal, out.StartRace = nil, false
 		case lineStarted:
 			out.Started = true
 		case lineShutDown:
@@ -112,6 +112,8 @@ func said(lines []line) facts.Lines {
 			out.CopyDone = true
 		case lineFatal:
 			out.Fatal = append(out.Fatal, ln.text)
+		case lineRace:
+			out.Fatal, out.StartRace = append(out.Fatal, ln.text), true
 		case lineRefused:
 			out.Refused = ln.text
 		}

@@ -134,7 +134,7 @@ func executing(in Input) (headline, next string) {
 		headline = "revert to " + string(p.Phase) + ": "
 	}
 	if step, ok := in.State.OpenStep(); ok {
-		headline += step.Sentence + openDetail(in, step)
+		headline += step.Sentence + startedAgain(in, step) + openDetail(in, step)
 	} else {
 		headline += orElse(in.Decision.Why, "between steps")
 	}
@@ -146,6 +146,20 @@ func executing(in Input) (headline, next string) {
 		return headline, "then: " + left[0].Sentence
 	}
 	return headline, "then the plan is done"
+}
+
+// startedAgain says which nodes the service itself starts once more, and why.
+func startedAgain(in Input, step plan.Step) string {
+	var out []string
+	for _, a := range step.Actions {
+		if why := in.State.Run.Actions[a.ID].BySelf; why != "" && !slices.Contains(out, why) {
+			out = append(out, why)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(out, "; ")
 }
 
 // openDetail says what the open step does or waits for right now.
