@@ -21,8 +21,8 @@ func provisioning(t *testing.T) *story {
 	return b
 }
 
-// now is a second after the story's last entry.
-func (b *story) now() time.Time { return moment.Add(time.Duration(len(b.all)+1) * time.Second) }
+// later is a second after the story's last entry.
+func (b *story) later() time.Time { return moment.Add(time.Duration(len(b.all)+1) * time.Second) }
 
 // reading is one look at whether a node runs, so long after now.
 type reading struct {
@@ -32,12 +32,12 @@ type reading struct {
 
 // waits is what the open step sees after these looks at a node.
 func (b *story) waits(id int32, looks ...reading) (Situation, time.Time) {
-	in := Situation{Snapshot: provisioned(), Inventory: inventory(), Judgement: passing(WatchSet), Progress: b.now(),
+	in := Situation{Snapshot: provisioned(), Inventory: inventory(), Judgement: passing(WatchSet), Progress: b.later(),
 		StepTimeout: 5 * time.Minute, PollInterval: 2 * time.Second, MaxFactAge: 15 * time.Second}
 	in.Snapshot.Running, in.Snapshot.Lines = map[int32]facts.Fact[bool]{}, map[int32]facts.Fact[facts.Lines]{}
-	at := b.now()
+	at := b.later()
 	for _, l := range looks {
-		at = b.now().Add(l.after)
+		at = b.later().Add(l.after)
 		f := facts.Unknown[bool]("connection timed out", "test", at)
 		if l.running == "yes" || l.running == "no" {
 			f = facts.Known(l.running == "yes", "test", at)
@@ -99,10 +99,10 @@ func TestADeathOfAnEarlierProcessIsNotThatOfThePresentOne(t *testing.T) {
 	b := begin(t).at(cluster.Initial).approved(rackPlan(t)).opened("roll-broker-3").done("stop-3", "write-3", "start-3")
 	in, _ := b.waits(3, reading{0, "no"}, reading{2 * time.Second, "no"})
 	b.add(KindRetried, Body{Retried: &Retried{Starts: []string{"start-3"}}}).done("start-3")
-	in.Snapshot.Running[3] = facts.Known(false, "test", b.now())
+	in.Snapshot.Running[3] = facts.Known(false, "test", b.later())
 	in.Deaths = in.Deaths.See(b.s, in.Snapshot)
-	if d := in.Deaths[3]; !d.First.Equal(b.now()) {
-		t.Errorf("the row began at %s, want at the first look after the second start, %s", d.First, b.now())
+	if d := in.Deaths[3]; !d.First.Equal(b.later()) {
+		t.Errorf("the row began at %s, want at the first look after the second start, %s", d.First, b.later())
 	}
 }
 
@@ -195,7 +195,7 @@ func TestAStartAgainIsLookedAtFirstAndCountsFromThere(t *testing.T) {
 		intent("stop-3").ended("stop-3", Outcome{OK: true, Unclean: true}).done("write-3", "start-3").blocked()
 	opened := b.s.Run.Baseline
 	b.add(KindRetried, Body{Retried: &Retried{Starts: []string{"start-3"}}})
-	if d := Decide(b.s, Situation{Judgement: passing(WatchSet)}, b.now()); d.Verb != Act || !cmp.Equal(ids(d.Actions), []string{"start-3"}) || !b.s.Run.Actions["start-3"].Running {
+	if d := Decide(b.s, Situation{Judgement: passing(WatchSet)}, b.later()); d.Verb != Act || !cmp.Equal(ids(d.Actions), []string{"start-3"}) || !b.s.Run.Actions["start-3"].Running {
 		t.Errorf("decided %+v, want the start looked at", tell(d))
 	}
 	if !cmp.Equal(b.s.StoppedByUs(), []int32{3}) {
