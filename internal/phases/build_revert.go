@@ -7,6 +7,7 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/configgen"
+	"migrator/internal/facts"
 	"migrator/internal/gates"
 	"migrator/internal/plan"
 	"migrator/internal/revert"
@@ -123,10 +124,17 @@ func (b *backBuilder) znodes() {
 func (b *backBuilder) follow() {
 	step := plan.Step{ID: "follow", Kind: plan.Follow, Sentence: "wait until a broker holds /controller and every broker follows it; the controllerless window ends here",
 		Done: []string{gates.HolderBroker, gates.Follows, gates.NoOffline}, Undo: "nothing to undo: a broker is the controller"}
-	if c := b.in.Migration.Canary; b.in.State.CanaryTopic && !c.Off {
+	if c := b.in.Migration.Canary; !c.Off && b.canaryThere() {
 		step.Actions = []plan.Action{{ID: "write-metadata", Kind: plan.MetadataWrite, Topic: c.Topic}}
 	}
 	b.add(step)
+}
+
+// canaryThere: our topic exists, by the journal or, where the journal was lost,
+// by what the cluster shows.
+func (b *backBuilder) canaryThere() bool {
+	md, ok := b.in.Snapshot.Metadata.Get()
+	return b.in.State.CanaryTopic || ok && slices.ContainsFunc(md.Partitions, func(p facts.Partition) bool { return p.Topic == b.in.Migration.Canary.Topic })
 }
 
 // flagBack gives each controller the flag that it lacks, never touching the
