@@ -175,14 +175,7 @@ func (r *run) answer(s status.Status) {
 
 // turnBack reads the way back and approves it.
 func turnBack(ctx context.Context, m *orchestrate.Machine, name string, to cluster.Phase) error {
-	c := orchestrate.Command{Verb: orchestrate.Revert, Actor: "alice", To: to}
-	err := m.Do(ctx, c)
-	var shown *orchestrate.Refusal
-	if !errors.As(err, &shown) || shown.Plan == nil {
-		return err
-	}
-	c.Digest, c.Confirm = shown.Plan.Digest, name
-	return m.Do(ctx, c)
+	return turnBackAs(ctx, m, name, to, "alice")
 }
 
 // until waits for a run status; false when it did not come in time.

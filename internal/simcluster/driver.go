@@ -14,6 +14,7 @@ type migrating struct {
 	claimed int32 // the quorum epoch for which it wrote its claim to ZooKeeper
 	waiting int32 // the epoch for which a claim is about to be made
 	copying bool
+	fails   bool // the copy never ends
 }
 
 // drive is the active controller's migration driver: it waits for the brokers,
@@ -62,6 +63,9 @@ func (c *Cluster) prepare() {
 }
 
 func (c *Cluster) copied(leading int, epoch int32) {
+	if c.driver.fails {
+		return
+	}
 	c.driver.copying = false
 	q := &c.quorum
 	if !q.led(leading) || q.epoch != epoch || !c.zk.writable() {

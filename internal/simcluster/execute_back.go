@@ -50,7 +50,7 @@ func (l *Life) archive(ctx context.Context, t execute.Task) (execute.Result, err
 				return nil
 			}
 		}
-		c.quorum, c.driver = newQuorum(), migrating{}
+		c.quorum, c.driver = newQuorum(), migrating{fails: c.driver.fails}
 		for _, b := range c.brokers() {
 			b.logEnd, b.lastFetch = 0, time.Time{}
 		}

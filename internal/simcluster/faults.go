@@ -147,6 +147,13 @@ func (c *Cluster) Failover() {
 	}
 }
 
+// FailCopy lets the copy hang once it has taken /controller, or lets later
+// copies succeed again.
+func (c *Cluster) FailCopy(fails bool) {
+	defer c.hold()()
+	c.driver.fails = fails
+}
+
 // Edit changes a node's file behind our back.
 func (c *Cluster) Edit(id int32) {
 	c.EditLine(id, fmt.Sprintf("# edited at %d", time.Now().Unix()))

@@ -14,12 +14,16 @@ type End struct {
 	Short int                    // partitions without a full ISR
 	// Topics in both stores, in order.
 	Topics []string
+	// Holder is the role of the node that /controller names, empty for nobody;
+	// Migration says that /migration exists.
+	Holder    cluster.Role
+	Migration bool
 }
 
 // End says how the cluster stands now.
 func (c *Cluster) End() End {
 	defer c.still()()
-	e := End{State: c.quorum.state, Modes: map[int32]cluster.Mode{}, Files: map[int32]string{}}
+	e := End{State: c.quorum.state, Migration: c.zk.migration != nil, Modes: map[int32]cluster.Mode{}, Files: map[int32]string{}}
 	for id, n := range c.nodes {
 		if n.serves() {
 			e.Modes[id] = n.proc.mode
@@ -27,6 +31,9 @@ func (c *Cluster) End() End {
 		if n.file != nil {
 			e.Files[id] = n.file.sha
 		}
+	}
+	if c.zk.holder != nil {
+		e.Holder = c.nodes[c.zk.holder.id].Role
 	}
 	for name, t := range c.topics {
 		if c.zk.topics[name] != nil {
