@@ -60,7 +60,7 @@ func idList(ids []int32) string {
 	return listed(out, ", ")
 }
 
-func nodeName(n cluster.Node) string { return fmt.Sprintf("%s %d", n.Role, n.ID) }
+func nodeName(n cluster.Node) string { return string(n.Role) + " " + strconv.Itoa(int(n.ID)) }
 
 // partitionName is how the plan, acceptances and View.Short name a partition.
 func partitionName(topic string, number int32) string {

@@ -8,28 +8,38 @@ import (
 )
 
 // board is what others may read at any time: the published status and the
-// snapshot it was made from. Each subscriber has a one-place, latest-wins
-// mailbox, so that a slow one never blocks the loop.
+// snapshot it was made from. The status is built when somebody reads it: the
+// loop turns several times a second, mostly unwatched. Each subscriber has a
+// one-place, latest-wins mailbox, so that a slow one never blocks the loop.
 type board struct {
 	mu     sync.Mutex
+	input  status.Input // nothing in it changes once it is published
+	built  bool         // status was made from it
 	status status.Status
 	doing  string // what a long action says of itself
-	snap   facts.Snapshot
 	subs   map[chan status.Status]struct{}
+}
+
+// read answers the newest status; the caller holds the lock.
+func (b *board) read() status.Status {
+	if !b.built {
+		b.status, b.built = status.Build(b.input), true
+	}
+	return b.status
 }
 
 // Status is the newest published one.
 func (m *Machine) Status() status.Status {
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
-	return m.board.status
+	return m.board.read()
 }
 
 // Facts is the snapshot the status was made from.
 func (m *Machine) Facts() facts.Snapshot {
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
-	return m.board.snap
+	return m.board.input.Snapshot
 }
 
 // Doing is what a long action tells of its progress; the next published status shows it.
@@ -48,7 +58,7 @@ func (m *Machine) Subscribe() (<-chan status.Status, func()) {
 		m.board.subs = map[chan status.Status]struct{}{}
 	}
 	m.board.subs[box] = struct{}{}
-	box <- m.board.status
+	box <- m.board.read()
 	return box, func() {
 		m.board.mu.Lock()
 		defer m.board.mu.Unlock()
@@ -71,13 +81,12 @@ func (m *Machine) publish() {
 		m.board.doing = ""
 	}
 	in.Doing = m.board.doing
-	s := status.Build(in)
-	m.board.status, m.board.snap = s, m.snap
+	m.board.input, m.board.built = in, false
 	for box := range m.board.subs {
 		select {
 		case <-box:
 		default:
 		}
-		box <- s
+		box <- m.board.read()
 	}
 }

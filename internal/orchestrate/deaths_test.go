@@ -38,6 +38,11 @@ type world struct {
 	s    *simcluster.Store
 }
 
+// swept is the cluster of the sweeps: as slow to read as one of many nodes.
+func swept() *simcluster.Cluster {
+	return simcluster.New(simcluster.Options{Seed: 1, Reading: 400 * time.Millisecond})
+}
+
 func gather(c *simcluster.Cluster, s *simcluster.Store, on bool) *deaths {
 	return &deaths{c: c, s: s, on: on, seen: map[moment]bool{}}
 }

@@ -89,7 +89,7 @@ func TestKilledOnceTheMigrationEndsTheSame(t *testing.T) {
 	var want whole
 	var d *deaths
 	synctest.Test(t, func(t *testing.T) {
-		c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
+		c, s := swept(), simcluster.NewStore()
 		d = gather(c, s, true)
 		r := open(t, c.Migration(), c, &book{Store: s, deaths: d}, nil)
 		defer r.end()

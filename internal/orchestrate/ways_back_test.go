@@ -201,7 +201,7 @@ func TestKilledAtAnyEntryAWayBackEndsTheSame(t *testing.T) {
 // take goes the way without a death and then forward to the end; it answers
 // how the cluster stood at the end of the way back.
 func (w way) take(t *testing.T, end simcluster.End) (whole, *deaths) {
-	c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
+	c, s := swept(), simcluster.NewStore()
 	original, name := c.End().Files, c.Migration().Name
 	c.FailCopy(w.copyFails)
 	d := gather(c, s, false)

@@ -12,7 +12,7 @@ import (
 func (c *Cluster) Orphan() *Cluster {
 	defer c.still()()
 	source := *c.source
-	out := &Cluster{cfg: c.cfg, speed: c.speed, source: &source, rng: rand.New(&source), now: c.now, agenda: slices.Clone(c.agenda),
+	out := &Cluster{cfg: c.cfg, speed: c.speed, slow: c.slow, source: &source, rng: rand.New(&source), now: c.now, agenda: slices.Clone(c.agenda),
 		nodes: make(map[int32]*node, len(c.nodes)), topics: make(map[string]*topic, len(c.topics)), client: c.client,
 		driver: c.driver, rules: c.rules.clone(), faults: slices.Clone(c.faults), serial: c.serial, minted: c.minted,
 		planned: c.planned, changes: c.changes, mirrored: c.mirrored, catching: maps.Clone(c.catching), told: c.told}
@@ -21,6 +21,7 @@ func (c *Cluster) Orphan() *Cluster {
 	for id, n := range c.nodes {
 		out.nodes[id] = n.clone(same)
 	}
+	out.sort()
 	for name, t := range c.topics {
 		out.topics[name] = t.clone()
 	}

@@ -27,6 +27,7 @@ type Options struct {
 	ByRack      bool          // the brokers of a rack restart together
 	Seed        uint64        // of all durations and choices
 	Speed       float64       // how many times faster the nodes are; 0: once
+	Reading     time.Duration // what one round of reading takes; 0: twenty milliseconds
 }
 
 // Topic is one topic of the cluster at its beginning.
@@ -42,12 +43,14 @@ type Cluster struct {
 	mu     sync.Mutex
 	cfg    config.Migration
 	speed  float64
+	slow   time.Duration // a round of reading
 	source *rand.PCG
 	rng    *rand.Rand
 	now    time.Time
 	agenda []due
 
 	nodes  map[int32]*node
+	byRole map[cluster.Role][]*node // in order of id
 	zk     zookeeper
 	quorum quorum
 	driver migrating
@@ -71,13 +74,14 @@ type Cluster struct {
 func New(o Options) *Cluster {
 	o = o.withDefaults()
 	source := rand.NewPCG(o.Seed, 1)
-	c := &Cluster{cfg: o.migration(), speed: o.Speed, source: source, rng: rand.New(source), now: time.Now(),
+	c := &Cluster{cfg: o.migration(), speed: o.Speed, slow: o.Reading, source: source, rng: rand.New(source), now: time.Now(),
 		nodes: map[int32]*node{}, topics: map[string]*topic{}, catching: map[follower]bool{}}
 	c.zk = newZooKeeper()
 	c.quorum = newQuorum()
 	for _, n := range c.cfg.Nodes {
 		c.nodes[n.ID] = c.newNode(n)
 	}
+	c.sort()
 	for _, t := range o.Topics {
 		c.makeTopic(t)
 	}
@@ -112,6 +116,9 @@ func (o Options) withDefaults() Options {
 	if o.Speed == 0 {
 		o.Speed = 1
 	}
+	if o.Reading == 0 {
+		o.Reading = 20 * time.Millisecond
+	}
 	return o
 }
 
@@ -132,17 +139,15 @@ func (c *Cluster) beat() {
 func (c *Cluster) Migration() config.Migration { return c.cfg }
 
 // brokers and controllers in order of id.
-func (c *Cluster) brokers() []*node     { return c.of(cluster.Broker) }
-func (c *Cluster) controllers() []*node { return c.of(cluster.Controller) }
+func (c *Cluster) brokers() []*node     { return c.byRole[cluster.Broker] }
+func (c *Cluster) controllers() []*node { return c.byRole[cluster.Controller] }
 
-func (c *Cluster) of(role cluster.Role) []*node {
-	var out []*node
+// sort lists the nodes by role once all are there.
+func (c *Cluster) sort() {
+	c.byRole = map[cluster.Role][]*node{}
 	for _, n := range c.cfg.Nodes {
-		if n.Role == role {
-			out = append(out, c.nodes[n.ID])
-		}
+		c.byRole[n.Role] = append(c.byRole[n.Role], c.nodes[n.ID])
 	}
-	return out
 }
 
 // pick draws one of the nodes; nil when there is none.

@@ -8,15 +8,18 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/facts"
 	"migrator/internal/kraftlog"
+	"migrator/internal/observe"
 )
 
 // brokerFacts are what any live broker answers.
-func (c *Cluster) brokerFacts(s *facts.Snapshot, begun time.Time) {
+func (c *Cluster) brokerFacts(s *facts.Snapshot, want observe.Want, begun time.Time) {
 	s.API = map[int32]facts.Fact[facts.API]{}
 	for _, n := range c.nodes {
 		s.API[n.ID] = c.apiFact(n, begun)
 	}
-	c.namedFacts(s, begun)
+	if want.Named {
+		c.namedFacts(s, begun)
+	}
 	const source = "Metadata through brokers"
 	if !slices.ContainsFunc(c.brokers(), func(n *node) bool { return n.serves() && !c.unreachable(n.ID) }) {
 		s.Metadata = facts.Unknown[facts.Metadata]("no broker answers", source, begun)

@@ -11,13 +11,10 @@ import (
 	"migrator/internal/observe"
 )
 
-// roundTime is what reading everything takes.
-const roundTime = 20 * time.Millisecond
-
 // Round answers what readers would see.
 func (l *Life) Round(ctx context.Context, want observe.Want) facts.Snapshot {
 	begun := time.Now()
-	if !pause(ctx, roundTime) {
+	if !pause(ctx, l.c.slow) {
 		return facts.Snapshot{Begun: begun}
 	}
 	defer l.c.still()()
@@ -26,7 +23,7 @@ func (l *Life) Round(ctx context.Context, want observe.Want) facts.Snapshot {
 	l.c.follow()
 	s := facts.Snapshot{Begun: begun}
 	l.c.zooKeeperFacts(&s, begun)
-	l.c.brokerFacts(&s, begun)
+	l.c.brokerFacts(&s, want, begun)
 	l.c.quorumFacts(&s, begun)
 	l.machineFacts(&s, want, begun)
 	l.lineFacts(&s, want, begun)
