@@ -23,11 +23,12 @@ test: jars ## all that CI runs, real ZooKeeper and Kafka included
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 1 -timeout 40m ./...
 
-nightly: jars ## longer matrices: every test with the race detector, 400 seeds of random faults
-	SIM_N=400 $(GO) test -race -count=1 -p 1 -timeout 180m ./...
+nightly: jars ## longer matrices: every test with the race detector, 3000 seeds of random faults, every death for real
+	SIM_SWEEP=1 SIM_N=3000 $(GO) test -race -count=1 -p 1 -timeout 180m ./...
 
-sim: ## random faults in the simulator: make sim SEED=7, or N=200 seeds
-	SIM_SEED=$(SEED) SIM_N=$(N) $(GO) test -count=1 -timeout 60m -run TestWhatever -v ./internal/orchestrate
+sim: ## the simulator: a death at every journal entry, 500 seeds of random faults; N=2000 seeds, or SEED=7 alone
+	@echo "seeds: $(or $(SEED),1 to $(or $(N),500))"
+	SIM_SEED=$(SEED) SIM_N=$(N) $(GO) test -count=1 -timeout 60m $(if $(SEED),-v -run TestWhatever,-run 'TestWhatever|TestKilled|TestThereAndBack|TestTheRulesCatch') ./internal/orchestrate
 
 demo: build ## the service and its page on a simulated cluster, no Java
 	$(OUT)/migrator demo $(ARGS)

@@ -205,7 +205,7 @@ func (l *look) reached(n cluster.Node, followers map[int32]facts.Replica, leader
 // judgeElections proves that leaders can still be elected: with a bad epoch
 // metadata showed full ISRs while no election succeeded (KAFKA-20488).
 func judgeElections(l *look) {
-	l.todo = "Partitions that the batch led have had no election since. If they keep their epoch, the controller's elections are refused: stop here, restart nothing more, and look for 'Aborted leader election' in the controller's log (KAFKA-20488)."
+	l.todo = "Partitions that the batch led have had no election since. If they keep their epoch, the controller's elections are refused: stop here, restart nothing more, and look for 'Aborted leader election' in the controller's log (KAFKA-20488). If it has no such line and /controller changed hands while the batch restarted, nobody was there to elect: restart the batch's brokers once more with their own commands, one after the other, and the step goes on."
 	if !l.needStep() {
 		return
 	}

@@ -212,12 +212,29 @@ func (tr *trial) person() {
 			tr.kill() // the disk is freed and the service restarted
 			return
 		}
+		if strings.Contains(tr.last.Blocked.What, "have had no election") {
+			tr.restartOne()
+		}
 		tr.command(orchestrate.Command{Verb: orchestrate.Retry})
 	case status.Paused:
 		tr.command(orchestrate.Command{Verb: orchestrate.Resume})
 	case status.Executing:
 		tr.command(orchestrate.Command{Verb: orchestrate.Resume})
 	}
+}
+
+// restartOne follows what gate elections says: the batch was back before anybody
+// was the controller again, so there was no election to see.
+func (tr *trial) restartOne() {
+	state := tr.state()
+	step, ok := state.OpenStep()
+	if !ok || len(step.Batch) == 0 || len(state.Stopped()) > 0 {
+		return
+	}
+	id := step.Batch[tr.rng.IntN(len(step.Batch))]
+	tr.note("a person restarts broker %d", id)
+	tr.c.Crash(id, false)
+	tr.in(12*time.Second, func() { tr.comesBack(id) })
 }
 
 // repair brings nodes back that nobody holds down on purpose, and puts back
@@ -293,7 +310,8 @@ func (tr *trial) command(c orchestrate.Command) {
 	}()
 }
 
-// defaultSeeds are as many as take a few seconds, or the one that was named.
+// defaultSeeds are as many as take half a minute, in a short run a second or
+// two, or the one that was named.
 func defaultSeeds() int {
 	if os.Getenv("SIM_SEED") != "" {
 		return 1
@@ -301,7 +319,7 @@ func defaultSeeds() int {
 	if testing.Short() {
 		return 8
 	}
-	return 40
+	return 500
 }
 
 var availability = []string{gates.NoOtherDown, gates.ISRFull, gates.ISRWithout, gates.QuorumHeadroom, gates.NoOffline, gates.BrokersRegistered}

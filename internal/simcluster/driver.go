@@ -15,6 +15,7 @@ type migrating struct {
 	waiting int32 // the epoch for which a claim is about to be made
 	copying bool
 	fails   bool // the copy never ends
+	loses   bool // dual write says it goes on and writes nothing
 }
 
 // drive is the active controller's migration driver: it waits for the brokers,
@@ -146,5 +147,5 @@ func (c *Cluster) dualWrite() {
 	offset := c.quorum.highWatermark
 	c.zk.migration.offset = &offset
 	c.zk.migration.version++
-	c.mirror(true)
+	c.mirror(!c.driver.loses)
 }

@@ -154,6 +154,13 @@ func (c *Cluster) FailCopy(fails bool) {
 	c.driver.fails = fails
 }
 
+// LoseWrites lets dual write go on in appearance only: its offset moves, and
+// ZooKeeper gets no change any more.
+func (c *Cluster) LoseWrites() {
+	defer c.hold()()
+	c.driver.loses = true
+}
+
 // Edit changes a node's file behind our back.
 func (c *Cluster) Edit(id int32) {
 	c.EditLine(id, fmt.Sprintf("# edited at %d", time.Now().Unix()))

@@ -137,6 +137,9 @@ func (r *rules) judge(c *Cluster, t execute.Task, a told, looked bool) {
 	if t.Action.Kind == plan.Stop && t.Action.Node != nil {
 		r.stops(c, t, what)
 	}
+	if t.Action.Kind == plan.RevertZnodes {
+		r.handsBack(c, what)
+	}
 	r.effects = append(r.effects, Effect{At: c.now, Step: t.Step.ID, Action: t.Action, Try: t.Try})
 }
 
@@ -168,6 +171,19 @@ func (r *rules) mayFinalize(c *Cluster, what string) {
 		if !slices.ContainsFunc(s.drills, func(d phases.DrillRun) bool { return d.Kind == kind && d.Passed && !d.Baseline }) {
 			r.disaster(what + ": finalize without a passed drill " + kind)
 		}
+	}
+}
+
+// handsBack: the znodes go only when no controller can write any more, and
+// when ZooKeeper holds all that was ever committed.
+func (r *rules) handsBack(c *Cluster, what string) {
+	for _, n := range c.controllers() {
+		if n.proc != nil {
+			r.disaster(fmt.Sprintf("%s: deletes znodes while controller %d runs", what, n.ID))
+		}
+	}
+	if c.mirrored != c.changes {
+		r.disaster(what + ": deletes znodes while ZooKeeper lacks committed changes")
 	}
 }
 
@@ -234,7 +250,11 @@ func (r *rules) watch(c *Cluster) {
 	for _, n := range c.brokers() {
 		note(n.Host, !n.serves())
 	}
+	note(nobody, c.acting() == byNobody)
 }
+
+// nobody is the weakness that nobody elects leaders.
+const nobody = "controller"
 
 // weakFor says that something was seen weak long enough to be known.
 func (r *rules) weakFor(c *Cluster, name string) bool {
@@ -247,6 +267,9 @@ func (r *rules) weakFor(c *Cluster, name string) bool {
 func (r *rules) brokerStop(c *Cluster, t execute.Task, what string) {
 	if c.nodes[*t.Action.Node].Role != cluster.Broker || r.journal.accepted {
 		return
+	}
+	if r.weakFor(c, nobody) {
+		r.disaster(what + ": stops a broker while nobody elects leaders")
 	}
 	for _, n := range c.brokers() {
 		if !slices.Contains(t.Step.Batch, n.ID) && !n.serves() && r.weakFor(c, n.Host) {
