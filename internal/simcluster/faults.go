@@ -74,7 +74,7 @@ func (c *Cluster) distort(s *facts.Snapshot, last facts.Snapshot) {
 func (c *Cluster) Crash(id int32, forGood bool) {
 	defer c.hold()()
 	n := c.nodes[id]
-	n.broken = forGood
+	n.broken, c.rules.hurt = forGood, c.now
 	if n.proc != nil {
 		n.end(c, false)
 	}
@@ -117,9 +117,9 @@ func (c *Cluster) Repair(id int32) {
 func (c *Cluster) Lag(id int32, slow bool) {
 	defer c.hold()()
 	n := c.nodes[id]
-	n.slow = slow
-	if !slow {
-		return
+	n.slow, c.rules.hurt = slow, c.now
+	if !slow || c.acting() == byNobody {
+		return // nobody there to take it out of an ISR
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.topics)) {
 		for _, p := range c.topics[name].partitions {
@@ -134,6 +134,7 @@ func (c *Cluster) Lag(id int32, slow bool) {
 // ZooKeeper sets how many of the ensemble's members serve.
 func (c *Cluster) ZooKeeper(serving int) {
 	defer c.hold()()
+	c.rules.hurt = c.now
 	for i := range c.zk.members {
 		c.zk.members[i] = i < serving
 	}
@@ -142,6 +143,7 @@ func (c *Cluster) ZooKeeper(serving int) {
 // Failover makes the quorum elect another leader, as after a pause.
 func (c *Cluster) Failover() {
 	defer c.hold()()
+	c.rules.hurt = c.now
 	if c.quorum.leader != 0 {
 		c.quorum.leader, c.quorum.leading, c.quorum.orderly = 0, nil, false
 	}

@@ -23,6 +23,8 @@ type rules struct {
 	down      map[int32]string // nodes that we hold down, by the step that does
 	lastFault time.Time        // when something last happened to the cluster that was not us
 	weak      map[string]time.Time
+	hurt      time.Time // when something last happened that can lose or change metadata
+	halted    time.Time // when a revert last stopped a controller
 }
 
 // Effect is one action as it was performed.
@@ -175,14 +177,15 @@ func (r *rules) mayFinalize(c *Cluster, what string) {
 }
 
 // handsBack: the znodes go only when no controller can write any more, and
-// when ZooKeeper holds all that was ever committed.
+// when ZooKeeper holds all that was ever committed, unless controllers were hurt
+// as it was written: what nobody has read cannot be compared.
 func (r *rules) handsBack(c *Cluster, what string) {
 	for _, n := range c.controllers() {
 		if n.proc != nil {
 			r.disaster(fmt.Sprintf("%s: deletes znodes while controller %d runs", what, n.ID))
 		}
 	}
-	if c.mirrored != c.changes {
+	if c.mirrored != c.changes && r.hurt.Before(r.halted.Add(-c.grace())) {
 		r.disaster(what + ": deletes znodes while ZooKeeper lacks committed changes")
 	}
 }
@@ -190,6 +193,7 @@ func (r *rules) handsBack(c *Cluster, what string) {
 // stops: never more of our nodes down than the batch, never the majority.
 func (r *rules) stops(c *Cluster, t execute.Task, what string) {
 	if t.Step.Kind == plan.StopControllers {
+		r.halted = c.now
 		return // for good, on the way back
 	}
 	if r.down == nil {
@@ -268,7 +272,7 @@ func (r *rules) brokerStop(c *Cluster, t execute.Task, what string) {
 	if c.nodes[*t.Action.Node].Role != cluster.Broker || r.journal.accepted {
 		return
 	}
-	if r.weakFor(c, nobody) {
+	if c.acting() == byNobody && r.weakFor(c, nobody) {
 		r.disaster(what + ": stops a broker while nobody elects leaders")
 	}
 	for _, n := range c.brokers() {
