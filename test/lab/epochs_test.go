@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"migrator/internal/lab"
+	"migrator/internal/status"
 	"migrator/internal/zkread"
 )
 
@@ -270,4 +272,31 @@ func (l *epochLab) refusals() map[partition]int {
 		}
 	}
 	return out
+}
+
+// showsTheEdge lets a partition state carry the epochs of margin 0 and of -1:
+// the first way back is safe, the second with one more step. It answers the
+// /controller_epoch that stood before that step.
+func (op *operator) showsTheEdge(p partition) int {
+	op.t.Helper()
+	conn := connectZooKeeper(op.t, op.c)
+	before := op.status().Epochs
+	if before == nil || before.Margin == nil || *before.Margin < 0 {
+		op.t.Fatalf("epochs %+v: the margin is to be lowered to 0 and -1", before)
+	}
+	for _, tt := range []struct {
+		margin int
+		says   string
+	}{{0, "the epoch margin is 0"}, {-1, "with one more step: the epoch margin is -1, so /controller_epoch is raised"}} {
+		setStateEpoch(op.t, conn, p, int32(before.ZooKeeper+1-tt.margin))
+		var s status.Status
+		op.until(fmt.Sprintf("the margin reads %d", tt.margin), time.Minute, func() bool {
+			s = op.status()
+			return s.Epochs != nil && s.Epochs.Margin != nil && *s.Epochs.Margin == tt.margin
+		})
+		if s.Revert.Safe == nil || !*s.Revert.Safe || !strings.Contains(s.Revert.Why, tt.says) {
+			op.t.Errorf("at margin %d the way back is safe %v, why %q; want it safe, %q", tt.margin, s.Revert.Safe, s.Revert.Why, tt.says)
+		}
+	}
+	return before.ZooKeeper
 }
