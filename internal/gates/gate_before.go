@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"fmt"
 	"slices"
 
 	"migrator/internal/cluster"
@@ -15,8 +16,11 @@ func judgeNoOtherDown(l *look) {
 			live[b.ID] = true
 		}
 		for _, n := range brokers {
+			if running, ok := peek(l, l.v.Snapshot.Running[n.ID]); ok && !running {
+				continue // said below
+			}
 			if l.mustBeUp(n) && !live[n.ID] {
-				l.bad(nodeName(n), "%s is no live broker of the cluster; %s on it: %s", nodeName(n), plural(len(OnBroker(md, n.ID)), "partition has a replica", "partitions have a replica"), listed(OnBroker(md, n.ID), ", "))
+				l.bad(nodeName(n), "%s is no live broker of the cluster%s", nodeName(n), l.copiesOn(n))
 			}
 		}
 	}
@@ -31,13 +35,24 @@ func judgeNoOtherDown(l *look) {
 		}
 		others++
 		if running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
-			l.bad(nodeName(n), "%s does not run", nodeName(n))
+			l.bad(nodeName(n), "%s does not run%s", nodeName(n), l.copiesOn(n))
 		}
 	}
 	l.pass("%s up", plural(others, "other node is", "other nodes are"))
 	for _, n := range l.v.Settings.Inventory.Lost {
 		l.note("%s is left out: accepted as lost", nodeName(n))
 	}
+}
+
+// copiesOn lists the partitions with a replica on a broker: a person who accepts
+// it as lost shall see them.
+func (l *look) copiesOn(n cluster.Node) string {
+	md, ok := peek(l, l.v.Snapshot.Metadata)
+	on := OnBroker(md, n.ID)
+	if !ok || n.Role != cluster.Broker || len(on) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s on it: %s)", plural(len(on), "partition has a replica", "partitions have a replica"), listed(on, ", "))
 }
 
 // mustBeUp excepts the batch itself and what the approved plan holds down.

@@ -9,27 +9,51 @@ import (
 )
 
 // Gone says that a broker is down as far as anybody can see, so that a person
-// may accept it as lost: the cluster does not count it as live, and its process
-// is known not to run or its machine gives no answer. why is what was seen, or
-// why it cannot be said.
+// may accept it as lost: no registry holds it for alive, and its process is
+// known not to run or its machine gives no answer. why is what was seen, or why
+// it cannot be said.
 func Gone(s facts.Snapshot, n cluster.Node) (gone bool, why string) {
-	md, ok := s.Metadata.Get()
-	if !ok {
-		return false, fmt.Sprintf("whether the cluster counts %s as live is not known: %s", nodeName(n), cut(s.Metadata.Cause()))
-	}
-	if slices.ContainsFunc(md.Brokers, func(b facts.MetadataBroker) bool { return b.ID == n.ID }) {
-		return false, fmt.Sprintf("%s is a live broker of the cluster", nodeName(n))
+	if alive, why := registeredAlive(s, n); alive || why != "" {
+		return false, why
 	}
 	running := s.Running[n.ID]
 	up, known := running.Get()
 	switch {
 	case known && up:
-		return false, fmt.Sprintf("%s is no live broker of the cluster, but its process runs: stop it first", nodeName(n))
+		return false, fmt.Sprintf("%s is registered nowhere as alive, but its process runs: stop it first", nodeName(n))
 	case known:
-		return true, fmt.Sprintf("%s does not run and is no live broker of the cluster", nodeName(n))
+		return true, fmt.Sprintf("%s does not run and is registered nowhere as alive", nodeName(n))
 	default:
-		return true, fmt.Sprintf("%s is no live broker of the cluster, and whether it runs cannot be seen: %s", nodeName(n), cut(running.Cause()))
+		return true, fmt.Sprintf("%s is registered nowhere as alive, and whether it runs cannot be seen: %s", nodeName(n), cut(running.Cause()))
 	}
+}
+
+// registeredAlive asks the registries and not the brokers: those in ZooKeeper
+// mode go on naming a dead one in their Metadata answers while a KRaft
+// controller leads (seen for minutes on 3.9.2). Where no metadata log is known
+// the brokers' word is asked for as well.
+func registeredAlive(s facts.Snapshot, n cluster.Node) (alive bool, why string) {
+	regs, ok := s.Registered.Get()
+	switch {
+	case !ok:
+		return false, "whether " + nodeName(n) + " is in /brokers/ids is not known: " + cut(s.Registered.Cause())
+	case slices.ContainsFunc(regs, func(r facts.Registration) bool { return r.ID == n.ID }):
+		return true, nodeName(n) + " is in /brokers/ids: its session lives"
+	}
+	if lg, ok := s.Log.Get(); ok {
+		if reg, there := lg.Image.Brokers[n.ID]; there && !reg.Fenced {
+			return true, nodeName(n) + " is registered in the metadata log and not fenced"
+		}
+		return false, ""
+	}
+	md, ok := s.Metadata.Get()
+	switch {
+	case !ok:
+		return false, "whether the cluster counts " + nodeName(n) + " as live is not known: " + cut(s.Metadata.Cause())
+	case slices.ContainsFunc(md.Brokers, func(b facts.MetadataBroker) bool { return b.ID == n.ID }):
+		return true, nodeName(n) + " is a live broker of the cluster"
+	}
+	return false, ""
 }
 
 // Named are the brokers that subjects of a verdict name.

@@ -8,26 +8,37 @@ import (
 	"migrator/internal/kraftlog"
 )
 
-func TestABrokerIsGoneOnlyWhenTheClusterAndItsProcessSaySo(t *testing.T) {
+func TestABrokerIsGoneOnlyWhenRegistriesAndItsProcessSaySo(t *testing.T) {
 	n := cluster.Node{ID: 3, Role: cluster.Broker}
-	live := facts.Metadata{Brokers: []facts.MetadataBroker{{ID: 1}, {ID: 3}}}
-	left := facts.Metadata{Brokers: []facts.MetadataBroker{{ID: 1}}}
+	none, session := known([]facts.Registration{{ID: 1}}, moment), known([]facts.Registration{{ID: 1}, {ID: 3}}, moment)
+	image := func(brokers map[int32]kraftlog.Broker) facts.Fact[facts.Log] {
+		return known(facts.Log{Image: kraftlog.Image{Brokers: brokers}}, moment)
+	}
+	fenced, alive, unread := image(map[int32]kraftlog.Broker{3: {Fenced: true}}), image(map[int32]kraftlog.Broker{3: {}}), unknown[facts.Log]()
+	names := known(facts.Metadata{Brokers: []facts.MetadataBroker{{ID: 1}, {ID: 3}}}, moment)
+	forgets := known(facts.Metadata{Brokers: []facts.MetadataBroker{{ID: 1}}}, moment)
 	down, up, silent := known(false, moment), known(true, moment), facts.Unknown[bool]("its machine does not answer", "running", moment)
 	for _, tc := range []struct {
 		name    string
+		ids     facts.Fact[[]facts.Registration]
+		log     facts.Fact[facts.Log]
 		md      facts.Fact[facts.Metadata]
 		running facts.Fact[bool]
 		want    bool
 	}{
-		{"live and running", known(live, moment), up, false},
-		{"live, its process not seen", known(live, moment), silent, false},
-		{"live although its process is gone", known(live, moment), down, false},
-		{"not live, but its process hangs", known(left, moment), up, false},
-		{"not live and no process", known(left, moment), down, true},
-		{"not live, its machine burnt", known(left, moment), silent, true},
-		{"nothing known of the cluster", facts.Unknown[facts.Metadata]("no broker answers", "metadata", moment), down, false},
+		{"its session lives", session, fenced, forgets, down, false},
+		{"unfenced in the metadata log", none, alive, forgets, down, false},
+		{"fenced, but its process hangs", none, fenced, forgets, up, false},
+		{"fenced and no process", none, fenced, forgets, down, true},
+		{"fenced, a broker in ZooKeeper mode still names it", none, fenced, names, down, true},
+		{"fenced, its machine burnt", none, fenced, forgets, silent, true},
+		{"never in the metadata log", none, image(nil), forgets, down, true},
+		{"no quorum, a broker names it", none, unread, names, down, false},
+		{"no quorum, nobody names it", none, unread, forgets, down, true},
+		{"no quorum, no broker answers", none, unread, unknown[facts.Metadata](), down, false},
+		{"ZooKeeper unreadable", unknown[[]facts.Registration](), fenced, forgets, down, false},
 	} {
-		s := facts.Snapshot{Metadata: tc.md, Running: map[int32]facts.Fact[bool]{3: tc.running}}
+		s := facts.Snapshot{Registered: tc.ids, Log: tc.log, Metadata: tc.md, Running: map[int32]facts.Fact[bool]{3: tc.running}}
 		if got, why := Gone(s, n); got != tc.want {
 			t.Errorf("%s: gone %t (%s), want %t", tc.name, got, why, tc.want)
 		}
