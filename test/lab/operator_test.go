@@ -3,7 +3,6 @@ package lab_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"migrator/internal/client"
+	"migrator/internal/config"
 	"migrator/internal/lab"
 	"migrator/internal/status"
 )
@@ -27,6 +28,7 @@ type operator struct {
 	config string
 	data   string
 	listen string
+	client *client.Client
 	serve  *exec.Cmd
 	ended  chan error // of serve
 	kills  int
@@ -49,6 +51,7 @@ func newOperatorOf(t *testing.T, c *lab.Cluster, name, yaml string) *operator {
 	if err := os.WriteFile(op.config, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	op.client = client.New("http://"+op.listen, config.Secret{})
 	op.start()
 	t.Cleanup(func() {
 		if op.serve != nil {
@@ -147,17 +150,20 @@ func (op *operator) died(patience time.Duration) bool {
 	}
 }
 
+// status asks as the command line does, without a process for each question.
 func (op *operator) status() status.Status {
 	op.t.Helper()
-	exit, out, errs := op.run("status", op.name, "--json")
-	if exit != 0 {
-		op.t.Fatalf("status exited %d: %s", exit, errs)
+	ctx, cancel := context.WithTimeout(op.t.Context(), time.Minute)
+	defer cancel()
+	s, err := op.client.Status(ctx, op.name)
+	if err == nil {
+		return s
 	}
-	var s status.Status
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		op.t.Fatalf("status --json: %v\n%s", err, out)
+	if !op.died(2 * time.Second) {
+		op.t.Fatalf("status: %v", err)
 	}
-	return s
+	op.start()
+	return op.status()
 }
 
 // advance approves the offered plan.
