@@ -193,21 +193,21 @@ func DeleteTopic(ctx context.Context, bootstrap []string, topic string) error {
 
 // ElectPreferred elects the preferred leader of every partition but those in
 // except ("topic-partition", such as were led by another replica on purpose)
-// and returns how many changed. Partitions whose preferred leader is away are
-// the error.
-func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected int, err error) {
+// and returns how many changed. away counts those whose preferred leader is not
+// in sync, as on a lost broker: they keep the leader they have.
+func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected, away int, err error) {
 	admin, err := newAdmin(bootstrap)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer admin.Close()
 	wanted, err := allBut(ctx, admin, except)
 	if err != nil {
-		return 0, fmt.Errorf("elect preferred leaders: %w", err)
+		return 0, 0, fmt.Errorf("elect preferred leaders: %w", err)
 	}
 	results, err := admin.ElectLeaders(ctx, kadm.ElectPreferredReplica, wanted)
 	if err != nil {
-		return 0, fmt.Errorf("elect preferred leaders: %w", err)
+		return 0, 0, fmt.Errorf("elect preferred leaders: %w", err)
 	}
 	var failed int
 	var first error
@@ -217,6 +217,8 @@ func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected in
 			case r.Err == nil:
 				elected++
 			case errors.Is(r.Err, kerr.ElectionNotNeeded):
+			case errors.Is(r.Err, kerr.PreferredLeaderNotAvailable):
+				away++
 			default:
 				failed++
 				first = fmt.Errorf("%s/%d: %w", topic, p, r.Err)
@@ -224,9 +226,9 @@ func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected in
 		}
 	}
 	if failed > 0 {
-		return elected, fmt.Errorf("elect preferred leaders: %d of %d partitions refused, such as %w", failed, failed+elected, first)
+		return elected, away, fmt.Errorf("elect preferred leaders: %d of %d partitions refused, such as %w", failed, failed+elected, first)
 	}
-	return elected, nil
+	return elected, away, nil
 }
 
 // allBut lists every partition without the excepted ones; nil, which Kafka

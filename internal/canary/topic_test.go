@@ -19,7 +19,7 @@ func TestTopicIsMadeAndDeletedOnce(t *testing.T) {
 	if n := len(cluster.PartitionInfos(topic)); n != 3 {
 		t.Errorf("%d partitions", n)
 	}
-	if _, err := ElectPreferred(t.Context(), addrs, nil); err != nil {
+	if _, _, err := ElectPreferred(t.Context(), addrs, nil); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

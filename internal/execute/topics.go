@@ -57,11 +57,15 @@ func (e *Executor) verifyCanary(ctx context.Context) (Result, error) {
 func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, topicLimit)
 	defer cancel()
-	n, err := canary.ElectPreferred(limited, e.m.Kafka.Bootstrap, t.NotPreferred)
+	n, away, err := canary.ElectPreferred(limited, e.m.Kafka.Bootstrap, t.NotPreferred)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Detail: fmt.Sprintf("%d partitions got their preferred leader; %d were not led by it before and are left alone", n, len(t.NotPreferred))}, nil
+	detail := fmt.Sprintf("%d partitions got their preferred leader; %d were not led by it before and are left alone", n, len(t.NotPreferred))
+	if away > 0 {
+		detail += fmt.Sprintf("; %d keep another leader, their preferred one is not in sync", away)
+	}
+	return Result{Detail: detail}, nil
 }
 
 // saveZnodes keeps the whole tree as compressed JSON lines in the blob store.

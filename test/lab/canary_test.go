@@ -101,7 +101,7 @@ func checkNothingLost(ctx context.Context, t *testing.T, c *lab.Cluster) {
 		produce, metadata := w.Longest()
 		t.Logf("broker %s: longest stall %v for a producer, %v for metadata writes", node, produce, metadata)
 	}
-	if n, err := canary.ElectPreferred(ctx, c.Bootstrap(), nil); err != nil {
+	if n, _, err := canary.ElectPreferred(ctx, c.Bootstrap(), nil); err != nil {
 		t.Errorf("%d elected, %v", n, err)
 	}
 	s := ackedAgain(ctx, t, own, 50)
