@@ -132,6 +132,9 @@ func (s *State) newAttempt() {
 	s.Attempt++
 	s.Soak, s.Drills, s.Accepted, s.Finished, s.Adopt, s.Reached = nil, nil, nil, false, false, ""
 	s.Completed, s.Canary = map[cluster.Phase]time.Time{}, map[string]Canary{}
+	for id := range s.Lost {
+		delete(s.Wrote, id) // it comes back with the file that a person gives it
+	}
 }
 
 func (s *State) approve(a Approved, e Event) {
