@@ -94,7 +94,9 @@ func play(s stage) []still {
 	p.await("the file is as it was", func(st status.Status) bool { return st.RunStatus == status.Paused })
 	dead := brokersIn(s.status(), cluster.ZKMigrating)[1] // not the one whose turn is next
 	s.kill(dead)
-	p.rest("a broker died", gateReads(gates.NoOtherDown, "fail"))
+	p.rest("a broker died", func(st status.Status) bool { // and its sessions have ended
+		return gateReads(gates.NoOtherDown, "fail")(st) && gateReads(gates.ISRFull, "fail")(st)
+	})
 	p.rest("the broker is back", func(st status.Status) bool {
 		if i := slices.IndexFunc(st.Nodes, func(n status.Node) bool { return n.ID == dead }); st.Nodes[i].Running != nil && !*st.Nodes[i].Running {
 			s.start(dead) // once more: it ends by itself while its old session lives
