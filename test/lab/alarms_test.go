@@ -23,6 +23,7 @@ const leftover = `{"version":0,"kraft_metadata_offset":244,"kraft_controller_id"
 // quorum's /migration before and after the controllers start, a controller that
 // migrations.yaml does not have, and old controllers started after a revert.
 func TestAlarms(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{Controllers: 4})
 	o := lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 1, StepTimeout: "3m"}
 	yaml := c.MigrationsYAML(o)

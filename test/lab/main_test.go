@@ -65,6 +65,15 @@ func ownCluster(dir string) error {
 	return err
 }
 
+// nightly leaves a test to `make nightly`, so that the tests of each change end
+// within their time on two cores.
+func nightly(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MIGRATOR_NIGHTLY") == "" {
+		t.Skip("runs in `make nightly`, or with MIGRATOR_NIGHTLY=1")
+	}
+}
+
 // migratorBinary is the migrator built for this run.
 func migratorBinary() string { return os.Getenv(binaryEnv) }
 

@@ -19,6 +19,7 @@ import (
 // first. Forward again, the data folder is lost: the cluster is adopted and
 // goes back to plain ZooKeeper with the files that were kept on the nodes.
 func TestRevertAfterAFlagWasTakenAwayAndAfterTheDataFolderIsLost(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{})
 	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "3m"})
 	originals := op.files(c.BrokerIDs())

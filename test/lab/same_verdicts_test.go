@@ -34,6 +34,7 @@ import (
 // step must have begun and ended on the same verdicts. Where they differ, the
 // simulator is wrong.
 func TestTheSimulatorGivesTheVerdictsOfARealCluster(t *testing.T) {
+	nightly(t)
 	var simulated, real told
 	synctest.Test(t, func(t *testing.T) { simulated = playSimulated(t) })
 	real = playReal(t)
