@@ -259,7 +259,7 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 		if !m.keptRead() {
 			return refuse("no-way-back", 3, "refused: the copies beside the brokers' files were not read in time"), true
 		}
-		return m.startRevert(w.request), false
+		return m.startRevert(w.request)
 	}
 	if m.state.Run != nil {
 		if m.state.Run.Plan.Digest == w.Digest {

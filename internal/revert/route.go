@@ -49,6 +49,8 @@ type Choice struct {
 	Why    string
 	// Refused says why no way back exists, or why not yet.
 	Refused string
+	// Unknown: refused only for want of facts, which the next look may bring.
+	Unknown bool
 }
 
 // Choose answers the way from what the facts show to a phase: load (complete)
@@ -65,7 +67,7 @@ func Choose(s facts.Snapshot, inv cluster.Inventory, to cluster.Phase, controlle
 	case v.post:
 		c.Refused = "the state is POST_MIGRATION: the point of no return is passed"
 	case unknown != "":
-		c.Refused = "the way back depends on what is not known: " + unknown
+		c.Refused, c.Unknown = "the way back depends on what is not known: "+unknown, true
 	case to == cluster.Load:
 		c.toLoad(v)
 	default:

@@ -179,3 +179,15 @@ func TestAControllerThatRunsWithTheFlagLacksItInItsFileAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalForWantOfFactsSaysSo(t *testing.T) {
+	s := world(true, true, kraft, kraft, kraft)
+	s.Holder = facts.Unknown[facts.Holder]("ZooKeeper does not answer", "test", moment)
+	if c := Choose(s, inventory(), cluster.Initial, nil); c.Refused == "" || !c.Unknown {
+		t.Errorf("refused %q, unknown %t; want a refusal that the next look may lift", c.Refused, c.Unknown)
+	}
+	s = world(true, true, zk, zk, zk)
+	if c := Choose(s, inventory(), cluster.Load, nil); c.Refused == "" || c.Unknown {
+		t.Errorf("refused %q, unknown %t; want a refusal by what is known", c.Refused, c.Unknown)
+	}
+}
