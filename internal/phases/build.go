@@ -260,22 +260,28 @@ func (b *builder) render(n config.Node, mode cluster.Mode) (before, after string
 	if n.Role == cluster.Broker && !file.Exists {
 		return "", "", plan.Diff{}, fmt.Errorf("%s of broker %d does not exist", n.Properties, n.ID)
 	}
-	shared, err := b.shared()
-	if err != nil {
-		return "", "", plan.Diff{}, err
-	}
 	var current []byte
 	if file.Exists {
 		current, before = file.Content, file.SHA256
 		b.contents[before] = current
 	}
-	key := rendering{node: n.ID, mode: mode, before: before, ibp: shared.settings.MetadataVersion, firstBroker: shared.firstBroker}
-	out, err := b.in.Memo.render(key, n, current, shared.settings)
+	out, err := b.renderFrom(n, mode, before, current)
 	if err != nil {
 		return "", "", plan.Diff{}, err
 	}
 	b.contents[out.after] = out.file
 	return before, out.after, out.diff, nil
+}
+
+// renderFrom makes a node's file for a mode out of a content; before is its
+// SHA-256, empty when there is no file yet.
+func (b *builder) renderFrom(n config.Node, mode cluster.Mode, before string, current []byte) (rendered, error) {
+	shared, err := b.shared()
+	if err != nil {
+		return rendered{}, err
+	}
+	key := rendering{node: n.ID, mode: mode, before: before, ibp: shared.settings.MetadataVersion, firstBroker: shared.firstBroker}
+	return b.in.Memo.render(key, n, current, shared.settings)
 }
 
 // common is what every rendering of a plan takes from the files of others.

@@ -248,18 +248,13 @@ func (b *backBuilder) present(n config.Node) (sha string, content []byte, err er
 // reduced is the present file without what a plan forward adds: all that can be
 // done for a broker whose original nobody kept.
 func (b *backBuilder) reduced(n config.Node, mode cluster.Mode, before string, now []byte) (string, string, plan.Diff, error) {
-	out, err := b.rendered(n, mode, now)
+	out, err := b.renderFrom(n, mode, before, now)
 	if err != nil {
 		return "", "", plan.Diff{}, err
 	}
-	after := hash(out.File)
-	b.contents[before], b.contents[after] = now, out.File
-	b.written[n.ID] = after
+	b.contents[before], b.contents[out.after] = now, out.file
+	b.written[n.ID] = out.after
 	b.reducedTo[n.ID] = fmt.Sprintf("The original file of broker %d is unknown: the journal does not have it, and no copy lies beside %s. It gets its present file without the lines that %s mode refuses, which need not be the original byte for byte. "+
 		"An original that you put on the node as `%s.migrator-<first 12 digits of its SHA-256>.bak` would be taken instead.", n.ID, n.Properties, mode, n.Properties)
-	diff := plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, false), Reasons: []plan.Reason{}}
-	for _, c := range out.Changes {
-		diff.Reasons = append(diff.Reasons, plan.Reason{Key: c.Key, Op: c.Op, Reason: c.Reason, Source: c.Source})
-	}
-	return before, after, diff, nil
+	return before, out.after, out.diff, nil
 }

@@ -77,23 +77,11 @@ func (b *backBuilder) became(n config.Node, copies []facts.KeptFile, now []byte)
 	}
 	var out []facts.KeptFile
 	for _, c := range copies {
-		if file, err := b.rendered(n, mode, c.Content); err == nil && bytes.Equal(file.File, now) {
+		if forward, err := b.renderFrom(n, mode, c.SHA256, c.Content); err == nil && bytes.Equal(forward.file, now) {
 			out = append(out, c)
 		}
 	}
 	return out
-}
-
-func (b *backBuilder) rendered(n config.Node, mode cluster.Mode, from []byte) (configgen.Rendered, error) {
-	shared, err := b.shared()
-	if err != nil {
-		return configgen.Rendered{}, err
-	}
-	var extra []configgen.Setting
-	for _, s := range n.Settings {
-		extra = append(extra, configgen.Setting{Key: s.Key, Value: s.Value})
-	}
-	return configgen.Render(n.Node, mode, from, shared.settings, extra)
 }
 
 func inFileMode(copies []facts.KeptFile, mode cluster.Mode) []facts.KeptFile {

@@ -21,6 +21,11 @@ func (s State) Skipped(step plan.Step) bool {
 	return len(step.Batch) > 0 && len(s.Left(step.Batch)) == 0
 }
 
+// pending: the step of the running plan is neither done nor skipped.
+func (s State) pending(step plan.Step) bool {
+	return s.Run.Done[step.ID].IsZero() && !s.Skipped(step)
+}
+
 // work are the step's actions on nodes that are not lost.
 func (s State) work(step plan.Step) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(step.Actions), func(a plan.Action) bool { return a.Node != nil && s.Lost[*a.Node] })

@@ -103,8 +103,7 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 		return Upcoming{}
 	}
 	steps := s.Run.Plan.Steps
-	todo := func(st plan.Step) bool { return s.Run.Done[st.ID].IsZero() && !s.Skipped(st) }
-	i := slices.IndexFunc(steps, todo)
+	i := slices.IndexFunc(steps, s.pending)
 	if i < 0 {
 		return Upcoming{}
 	}
@@ -113,7 +112,7 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 	}
 	var left []plan.Step
 	for ; i < len(steps) && steps[i].Kind == plan.Roll; i++ {
-		if todo(steps[i]) {
+		if s.pending(steps[i]) {
 			left = append(left, steps[i])
 		}
 	}
@@ -135,7 +134,7 @@ func beforeOf(s State, step plan.Step) []string {
 		return step.Before
 	}
 	for _, other := range s.Run.Plan.Steps {
-		if other.Kind == plan.Roll && other.ID != step.ID && s.Run.Done[other.ID].IsZero() && !s.Skipped(other) {
+		if other.Kind == plan.Roll && other.ID != step.ID && s.pending(other) {
 			return step.Before
 		}
 	}
