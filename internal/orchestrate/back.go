@@ -48,20 +48,21 @@ func (m *Machine) keptRead() bool {
 
 // startRevert builds the way back from the present snapshot and, when its
 // digest was named, starts it in place of whatever plan runs. again: it is
-// refused only because a fact is not known at this moment.
+// refused while a fact is not known that the next look may bring.
 func (m *Machine) startRevert(r request) (err error, again bool) {
 	built, choice, err := m.buildRevert(r.To)
-	return m.begin(r, built, choice, err), choice.Unknown
+	switch {
+	case len(m.busy) > 0 || len(m.state.StoppedByUs()) > 0 && m.state.Blocked == nil:
+		return refuse("in-the-middle", 3, "nodes of the open step are being restarted (%s): give the command again when they are back", m.decision.Why), choice.Unknown
+	case err != nil:
+		return refuse("no-way-back", 3, "refused: %v", err), choice.Unknown
+	default:
+		return m.turnBack(r, built, choice), false
+	}
 }
 
-// begin answers with the plan to read, or starts it when its digest was named.
-func (m *Machine) begin(r request, built phases.Built, choice revert.Choice, err error) error {
-	if len(m.busy) > 0 || len(m.state.StoppedByUs()) > 0 && m.state.Blocked == nil {
-		return refuse("in-the-middle", 3, "nodes of the open step are being restarted (%s): give the command again when they are back", m.decision.Why)
-	}
-	if err != nil {
-		return refuse("no-way-back", 3, "refused: %v", err)
-	}
+// turnBack answers with the plan to read, or starts it when its digest was named.
+func (m *Machine) turnBack(r request, built phases.Built, choice revert.Choice) error {
 	if len(built.Plan.Steps) == 0 {
 		return refuse("nothing-to-do", 3, "the cluster already is where a revert to %s would take it: %s", r.To, choice.Why)
 	}
