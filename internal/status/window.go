@@ -23,7 +23,7 @@ func windowOf(in Input) *Window {
 		return nil
 	}
 	out := &Window{Begun: w.Begun, Ended: stamp(w.Ended)}
-	_, leads := in.Snapshot.Leader(in.Config.Inventory().Controllers).Get()
+	_, leads := in.leader.Get()
 	switch {
 	case out.Ended != nil:
 		out.take(w.Ended.Sub(w.Begun))
