@@ -2,7 +2,10 @@
 // modes, and the inventory of one cluster. It imports nothing of ours.
 package cluster
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Role is what a node does; combined roles are not a migration target (KIP-866).
 type Role string
@@ -62,6 +65,9 @@ type Node struct {
 	Port int
 	Rack string
 }
+
+// Name is how people and acceptances call the node: "broker 3".
+func (n Node) Name() string { return string(n.Role) + " " + strconv.Itoa(int(n.ID)) }
 
 // Inventory is the set of nodes that migrations.yaml names. "Every broker"
 // means those in Brokers.

@@ -39,7 +39,7 @@ func freshLeader(v *View) facts.Fact[facts.LeaderView] {
 
 // mode is how a node runs now.
 func (l *look) mode(n cluster.Node) (cluster.Mode, bool) {
-	return use(l, nodeName(n)+"'s mode", l.v.Snapshot.Mode(n))
+	return use(l, n.Name()+"'s mode", l.v.Snapshot.Mode(n))
 }
 
 // state is ZkMigrationState in the metadata log. A log without one is a problem.

@@ -14,8 +14,8 @@ func judgeRunning(l *look) {
 		return
 	}
 	for _, n := range l.batch() {
-		if running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
-			l.bad("", "%s does not run", nodeName(n))
+		if running, ok := use(l, "whether "+n.Name()+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
+			l.bad("", "%s does not run", n.Name())
 		}
 	}
 	l.pass("%s", running(l.v.Step.Batch))
@@ -44,7 +44,7 @@ func judgeRestarted(l *look) {
 		case l.v.Step.Mode == cluster.ZK || l.v.Step.Mode == cluster.ZKMigrating:
 			l.newZKBroker(n)
 		default:
-			l.unsure("the mode %s should come up in", nodeName(n))
+			l.unsure("the mode %s should come up in", n.Name())
 		}
 		l.startLine(n)
 	}
@@ -55,17 +55,17 @@ func judgeRestarted(l *look) {
 // signals must agree: its registration, and that it answers itself; and there
 // must have been an earlier registration to tell the new one from.
 func (l *look) startLine(n cluster.Node) {
-	lines, ok := use(l, nodeName(n)+"'s log", l.v.Snapshot.Lines[n.ID])
+	lines, ok := use(l, n.Name()+"'s log", l.v.Snapshot.Lines[n.ID])
 	switch {
 	case !ok || lines.Started:
 	case !lines.Unsupported:
-		l.bad("", "%s has not logged its start since it was stopped", nodeName(n))
+		l.bad("", "%s has not logged its start since it was stopped", n.Name())
 	default:
-		_, _ = use(l, nodeName(n)+"'s ApiVersions", l.v.Snapshot.API[n.ID])
+		_, _ = use(l, n.Name()+"'s ApiVersions", l.v.Snapshot.API[n.ID])
 		_, hadCzxid := l.v.Step.Baseline.Czxid[n.ID]
 		_, hadIncarnation := l.v.Step.Baseline.Incarnation[n.ID]
 		if !hadCzxid && !hadIncarnation && l.v.Step.Kind != plan.Provision {
-			l.unsure("%s has no readable log and no earlier registration to compare with", nodeName(n))
+			l.unsure("%s has no readable log and no earlier registration to compare with", n.Name())
 		}
 	}
 }
@@ -77,27 +77,27 @@ func (l *look) newZKBroker(n cluster.Node) {
 		before, was := l.v.Step.Baseline.Czxid[n.ID]
 		switch {
 		case !present:
-			l.bad("", "%s is not in /brokers/ids", nodeName(n))
+			l.bad("", "%s is not in /brokers/ids", n.Name())
 		case was && reg.Czxid <= before:
-			l.bad("", "%s's entry in /brokers/ids is the old one (czxid %d)", nodeName(n), reg.Czxid)
+			l.bad("", "%s's entry in /brokers/ids is the old one (czxid %d)", n.Name(), reg.Czxid)
 		}
 	}
 	if l.v.Step.Mode != cluster.ZKMigrating || !l.quorumInUse() {
 		return
 	}
 	if reg, ok := l.newBrokerRecord(n); ok && !reg.migrating {
-		l.bad("", "%s is registered as KRaft broker", nodeName(n))
+		l.bad("", "%s is registered as KRaft broker", n.Name())
 	}
 }
 
 func (l *look) newKRaftBroker(n cluster.Node) {
 	if ids, ok := l.registered(); ok {
 		if _, present := ids[n.ID]; present {
-			l.bad("", "%s is still in /brokers/ids", nodeName(n))
+			l.bad("", "%s is still in /brokers/ids", n.Name())
 		}
 	}
 	if reg, ok := l.newBrokerRecord(n); ok && reg.migrating {
-		l.bad("", "%s is registered as ZooKeeper broker", nodeName(n))
+		l.bad("", "%s is registered as ZooKeeper broker", n.Name())
 	}
 }
 
@@ -113,11 +113,11 @@ func (l *look) newBrokerRecord(n cluster.Node) (brokerRecord, bool) {
 	before, was := l.v.Step.Baseline.Incarnation[n.ID]
 	switch {
 	case !present:
-		l.bad("", "%s is not registered in the metadata log%s", nodeName(n), l.refused(n))
+		l.bad("", "%s is not registered in the metadata log%s", n.Name(), l.refused(n))
 	case was && reg.Incarnation == before:
-		l.bad("", "%s's registration in the metadata log is the old one%s", nodeName(n), l.refused(n))
+		l.bad("", "%s's registration in the metadata log is the old one%s", n.Name(), l.refused(n))
 	case reg.Fenced:
-		l.bad("", "%s is registered but fenced", nodeName(n))
+		l.bad("", "%s is registered but fenced", n.Name())
 	default:
 		return brokerRecord{migrating: reg.MigratingZK}, true
 	}
@@ -134,13 +134,13 @@ func (l *look) newController(n cluster.Node) {
 	wantFlag := l.v.Step.Mode == cluster.KRaftMigrating
 	switch {
 	case l.v.Step.Mode != cluster.KRaft && !wantFlag:
-		l.unsure("the mode %s should come up in", nodeName(n))
+		l.unsure("the mode %s should come up in", n.Name())
 	case !present:
-		l.bad("", "%s is not registered in the metadata log", nodeName(n))
+		l.bad("", "%s is not registered in the metadata log", n.Name())
 	case was && reg.Incarnation == before:
-		l.bad("", "%s's registration in the metadata log is the old one", nodeName(n))
+		l.bad("", "%s's registration in the metadata log is the old one", n.Name())
 	case reg.ZkMigrationReady != wantFlag:
-		l.bad("", "%s registered with migration flag %t, wanted is %t", nodeName(n), reg.ZkMigrationReady, wantFlag)
+		l.bad("", "%s registered with migration flag %t, wanted is %t", n.Name(), reg.ZkMigrationReady, wantFlag)
 	}
 }
 
@@ -155,7 +155,7 @@ func judgeModeReached(l *look) {
 	}
 	for _, n := range l.batch() {
 		if mode, ok := l.mode(n); ok && mode != l.v.Step.Mode {
-			l.bad("", "%s runs in mode %s, wanted is %s", nodeName(n), mode, l.v.Step.Mode)
+			l.bad("", "%s runs in mode %s, wanted is %s", n.Name(), mode, l.v.Step.Mode)
 		}
 	}
 	l.pass("%s in mode %s", running(l.v.Step.Batch), l.v.Step.Mode)
@@ -194,11 +194,11 @@ func (l *look) reached(n cluster.Node, followers map[int32]facts.Replica, leader
 	r, ok := followers[n.ID]
 	switch {
 	case !ok:
-		l.bad("", "%s does not follow the quorum", nodeName(n))
+		l.bad("", "%s does not follow the quorum", n.Name())
 	case silent(leader, r) > fetchSilence:
-		l.bad("", "%s last fetched the metadata log %s ago", nodeName(n), span(silent(leader, r)))
+		l.bad("", "%s last fetched the metadata log %s ago", n.Name(), span(silent(leader, r)))
 	case r.LogEndOffset < mark:
-		l.bad("", "%s is at offset %d of the metadata log, %d was committed when the step began", nodeName(n), r.LogEndOffset, mark)
+		l.bad("", "%s is at offset %d of the metadata log, %d was committed when the step began", n.Name(), r.LogEndOffset, mark)
 	}
 }
 
@@ -269,18 +269,18 @@ func judgeNoFatal(l *look) {
 		return
 	}
 	for _, n := range l.batch() {
-		lines, ok := use(l, nodeName(n)+"'s log", l.v.Snapshot.Lines[n.ID])
+		lines, ok := use(l, n.Name()+"'s log", l.v.Snapshot.Lines[n.ID])
 		switch {
 		case !ok:
 		case lines.Unsupported:
 			// Without logs, that it runs and answers must do.
-			if running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
-				l.bad("", "%s has no readable log and does not run", nodeName(n))
+			if running, ok := use(l, "whether "+n.Name()+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
+				l.bad("", "%s has no readable log and does not run", n.Name())
 			}
-			_, _ = use(l, nodeName(n)+"'s ApiVersions", l.v.Snapshot.API[n.ID])
-			l.note("%s has no readable log: it runs and answers", nodeName(n))
+			_, _ = use(l, n.Name()+"'s ApiVersions", l.v.Snapshot.API[n.ID])
+			l.note("%s has no readable log: it runs and answers", n.Name())
 		case len(lines.Fatal) > 0:
-			l.bad("", "%s logged %q (%s in all)", nodeName(n), cut(lines.Fatal[len(lines.Fatal)-1]), plural(len(lines.Fatal), "line", "lines"))
+			l.bad("", "%s logged %q (%s in all)", n.Name(), cut(lines.Fatal[len(lines.Fatal)-1]), plural(len(lines.Fatal), "line", "lines"))
 		}
 	}
 	l.pass("no fatal line since the step began")

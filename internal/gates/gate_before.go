@@ -20,7 +20,7 @@ func judgeNoOtherDown(l *look) {
 				continue // said below
 			}
 			if l.mustBeUp(n) && !live[n.ID] {
-				l.bad(nodeName(n), "%s is no live broker of the cluster%s", nodeName(n), l.copiesOn(n))
+				l.bad(n.Name(), "%s is no live broker of the cluster%s", n.Name(), l.copiesOn(n))
 			}
 		}
 	}
@@ -34,13 +34,13 @@ func judgeNoOtherDown(l *look) {
 			continue
 		}
 		others++
-		if running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
-			l.bad(nodeName(n), "%s does not run%s", nodeName(n), l.copiesOn(n))
+		if running, ok := use(l, "whether "+n.Name()+" runs", l.v.Snapshot.Running[n.ID]); ok && !running {
+			l.bad(n.Name(), "%s does not run%s", n.Name(), l.copiesOn(n))
 		}
 	}
 	l.pass("%s up", plural(others, "other node is", "other nodes are"))
 	for _, n := range l.v.Settings.Inventory.Lost {
-		l.note("%s is left out: accepted as lost", nodeName(n))
+		l.note("%s is left out: accepted as lost", n.Name())
 	}
 }
 
@@ -80,7 +80,7 @@ func judgeBatchFile(l *look) {
 	for _, n := range l.batch() {
 		want, ok := l.v.Expected[n.ID]
 		if !ok {
-			l.unsure("the content %s's file should have", nodeName(n))
+			l.unsure("the content %s's file should have", n.Name())
 			continue
 		}
 		l.sameFile(n, want)

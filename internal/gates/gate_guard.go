@@ -165,7 +165,7 @@ func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) + " UTC" }
 func (l *look) fatalLine() string {
 	for _, n := range l.v.Settings.Inventory.Controllers {
 		if lines, ok := peek(l, l.v.Snapshot.Lines[n.ID]); ok && len(lines.Fatal) > 0 {
-			return "; " + nodeName(n) + " logged " + cut(lines.Fatal[len(lines.Fatal)-1])
+			return "; " + n.Name() + " logged " + cut(lines.Fatal[len(lines.Fatal)-1])
 		}
 	}
 	return ""
@@ -260,9 +260,9 @@ func (l *look) standsBehind() {
 		still := z.last.Sub(z.since)
 		switch {
 		case still > dualWriteStill:
-			l.bad("", "%s logs that its image lacks what ZooKeeper has, and /migration stands still for %s", nodeName(n), span(still))
+			l.bad("", "%s logs that its image lacks what ZooKeeper has, and /migration stands still for %s", n.Name(), span(still))
 		case !z.changed:
-			l.unsure("whether /migration moves although %s logged that its image lacks what ZooKeeper has", nodeName(n))
+			l.unsure("whether /migration moves although %s logged that its image lacks what ZooKeeper has", n.Name())
 		}
 	}
 }

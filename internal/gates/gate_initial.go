@@ -19,10 +19,10 @@ func judgeBrokersZK(l *look) {
 	ids, okIDs := l.registered()
 	for _, n := range l.brokers() {
 		if mode, ok := l.mode(n); ok && mode != cluster.ZK {
-			l.bad("", "%s runs in mode %s", nodeName(n), mode)
+			l.bad("", "%s runs in mode %s", n.Name(), mode)
 		}
 		if _, ok := ids[n.ID]; okIDs && !ok {
-			l.bad("", "%s is not in /brokers/ids", nodeName(n))
+			l.bad("", "%s is not in /brokers/ids", n.Name())
 		}
 	}
 	l.stillAssigned()
@@ -86,10 +86,10 @@ func judgeSameIBP(l *look) {
 		if level, name, ok := l.ibp(n); ok {
 			seen[level] = append(seen[level], n.ID)
 			if level < oldest {
-				l.bad("", "%s is at %s, older than %s", nodeName(n), name, oldestForMigration)
+				l.bad("", "%s is at %s, older than %s", n.Name(), name, oldestForMigration)
 			}
 			if want := l.v.Settings.MetadataVersion; want != nil && level != *want {
-				l.bad("", "%s is at %s (level %d), agreed is level %d", nodeName(n), name, level, *want)
+				l.bad("", "%s is at %s (level %d), agreed is level %d", n.Name(), name, level, *want)
 			}
 		}
 	}
@@ -104,12 +104,12 @@ func judgeSameIBP(l *look) {
 }
 
 func (l *look) ibp(n cluster.Node) (level int16, name string, ok bool) {
-	f, ok := use(l, nodeName(n)+"'s file", l.v.Snapshot.Files[n.ID])
+	f, ok := use(l, n.Name()+"'s file", l.v.Snapshot.Files[n.ID])
 	if !ok {
 		return 0, "", false
 	}
 	if !f.Exists {
-		l.bad("", "%s has no properties file", nodeName(n))
+		l.bad("", "%s has no properties file", n.Name())
 		return 0, "", false
 	}
 	name, err := configgen.EffectiveIBP(f.Content, l.v.Settings.KafkaVersion)
@@ -117,7 +117,7 @@ func (l *look) ibp(n cluster.Node) (level int16, name string, ok bool) {
 		level, err = configgen.FeatureLevel(name)
 	}
 	if err != nil {
-		l.unsure("%s's inter.broker.protocol.version: %s", nodeName(n), cut(err.Error()))
+		l.unsure("%s's inter.broker.protocol.version: %s", n.Name(), cut(err.Error()))
 		return 0, "", false
 	}
 	return level, name, true
@@ -134,7 +134,7 @@ func judgeFoldersFree(l *look) {
 		for _, d := range dirs {
 			if ok && d.Exists && !formattedFor(d, id, n) {
 				l.bad("", "%s: folder %s belongs to cluster %s, node %s; wanted are cluster %s, node %d",
-					nodeName(n), cut(d.Dir), orNone(d.ClusterID), orNone(d.NodeID), id, n.ID)
+					n.Name(), cut(d.Dir), orNone(d.ClusterID), orNone(d.NodeID), id, n.ID)
 			}
 		}
 	}
@@ -159,9 +159,9 @@ func (l *look) clusterID() (string, bool) {
 
 // folders are a node's log folders; that none is known is no answer.
 func (l *look) folders(n cluster.Node) ([]facts.MetaProperties, bool) {
-	dirs, ok := use(l, nodeName(n)+"'s meta.properties", l.v.Snapshot.Meta[n.ID])
+	dirs, ok := use(l, n.Name()+"'s meta.properties", l.v.Snapshot.Meta[n.ID])
 	if ok && len(dirs) == 0 {
-		l.unsure("%s: no folder is known", nodeName(n))
+		l.unsure("%s: no folder is known", n.Name())
 		return nil, false
 	}
 	return dirs, ok
@@ -175,14 +175,14 @@ func judgeControllersOff(l *look) {
 	l.todo = "Provisioning writes files and formats folders; below a running process that is of no effect or destroys it. A controller first started without the migration flag can never take part (KIP-866). Stop it, and use an empty folder."
 	off := 0
 	for _, n := range l.controllers() {
-		running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID])
+		running, ok := use(l, "whether "+n.Name()+" runs", l.v.Snapshot.Running[n.ID])
 		switch {
 		case !ok:
 		case !running:
 			off++
 		case slices.Contains(l.v.Stopped, n.ID) && (l.v.Step == nil || !l.v.Step.Opened):
 			// Its folder may be back in place too, with the end of a copy in its log.
-			l.bad("", "%s runs although a revert stopped it for good", nodeName(n))
+			l.bad("", "%s runs although a revert stopped it for good", n.Name())
 		default:
 			l.mustBeOurs(n)
 		}
@@ -194,7 +194,7 @@ func judgeControllersOff(l *look) {
 func (l *look) mustBeOurs(n cluster.Node) {
 	want, known := l.v.Expected[n.ID]
 	if !known || want == "" {
-		l.bad("", "%s runs and was not provisioned by us", nodeName(n))
+		l.bad("", "%s runs and was not provisioned by us", n.Name())
 		return
 	}
 	l.sameFile(n, want)
@@ -205,7 +205,7 @@ func (l *look) mustBeOurs(n cluster.Node) {
 	dirs, _ := l.folders(n)
 	for _, d := range dirs {
 		if !formattedFor(d, id, n) {
-			l.bad("", "%s runs, but folder %s is not formatted for cluster %s and node %d", nodeName(n), cut(d.Dir), id, n.ID)
+			l.bad("", "%s runs, but folder %s is not formatted for cluster %s and node %d", n.Name(), cut(d.Dir), id, n.ID)
 		}
 	}
 }

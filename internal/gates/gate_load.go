@@ -46,11 +46,11 @@ func (l *look) brokersReady(brokers []cluster.Node) {
 	}
 	for _, n := range brokers {
 		if l.deadFor(n, r) {
-			l.bad(nodeName(n), "%s does not run and is registered nowhere", nodeName(n))
+			l.bad(n.Name(), "%s does not run and is registered nowhere", n.Name())
 			continue
 		}
 		if why := l.unready(n, r); len(why) > 0 {
-			l.bad("", "%s %s%s", nodeName(n), strings.Join(why, ", "), l.refused(n))
+			l.bad("", "%s %s%s", n.Name(), strings.Join(why, ", "), l.refused(n))
 		}
 	}
 	l.pass("%s in migration mode, in /brokers/ids and in the metadata log", plural(len(brokers), "broker is", "brokers are"))

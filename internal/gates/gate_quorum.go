@@ -48,11 +48,11 @@ func (l *look) askControllers(controllers []cluster.Node) (leaders []int32, high
 	for _, n := range controllers {
 		if _, answers := peek(l, l.v.Snapshot.Quorum[n.ID]); !answers {
 			if running, ok := peek(l, l.v.Snapshot.Running[n.ID]); ok && !running {
-				l.bad("", "%s does not run", nodeName(n))
+				l.bad("", "%s does not run", n.Name())
 				continue
 			}
 		}
-		q, ok := use(l, nodeName(n)+"'s view of the quorum", l.v.Snapshot.Quorum[n.ID])
+		q, ok := use(l, n.Name()+"'s view of the quorum", l.v.Snapshot.Quorum[n.ID])
 		if !ok {
 			continue
 		}
@@ -76,7 +76,7 @@ func (l *look) judgeVoters(leader facts.LeaderView, controllers []cluster.Node) 
 	for _, n := range controllers {
 		r, ok := voters[n.ID]
 		if ok && !healthyVoter(leader, r) {
-			l.bad("", "%s is behind: log end offset %d, high watermark %d%s", nodeName(n), r.LogEndOffset, leader.HighWatermark, silence(leader, r))
+			l.bad("", "%s is behind: log end offset %d, high watermark %d%s", n.Name(), r.LogEndOffset, leader.HighWatermark, silence(leader, r))
 		}
 	}
 }
@@ -138,12 +138,12 @@ func judgeControllersReg(l *look) {
 		switch {
 		case !okLog:
 		case !ok:
-			l.bad("", "%s is not registered in the metadata log", nodeName(n))
+			l.bad("", "%s is not registered in the metadata log", n.Name())
 		case !reg.ZkMigrationReady:
-			l.bad("", "%s registered as not ready to migrate", nodeName(n))
+			l.bad("", "%s registered as not ready to migrate", n.Name())
 		}
 		if mode, ok := l.mode(n); ok && mode != cluster.KRaftMigrating {
-			l.bad("", "%s itself says that it has no migration flag", nodeName(n))
+			l.bad("", "%s itself says that it has no migration flag", n.Name())
 		}
 	}
 	l.pass("%s registered as ready to migrate", plural(len(controllers), "controller", "controllers"))
@@ -166,13 +166,13 @@ func judgeMetadataVersion(l *look) {
 		}
 	}
 	for _, n := range l.controllers() {
-		api, ok := use(l, nodeName(n)+"'s ApiVersions", l.v.Snapshot.API[n.ID])
+		api, ok := use(l, n.Name()+"'s ApiVersions", l.v.Snapshot.API[n.ID])
 		switch {
 		case !ok:
 		case api.MetadataVersion == nil:
-			l.bad("", "%s reports no finalized metadata.version", nodeName(n))
+			l.bad("", "%s reports no finalized metadata.version", n.Name())
 		case *api.MetadataVersion != *want:
-			l.bad("", "%s reports metadata.version level %d, the brokers are at %d", nodeName(n), *api.MetadataVersion, *want)
+			l.bad("", "%s reports metadata.version level %d, the brokers are at %d", n.Name(), *api.MetadataVersion, *want)
 		}
 	}
 	l.pass("metadata.version is finalized at level %d, the brokers' own", *want)
@@ -195,9 +195,9 @@ func (l *look) lastLines(agrees func(cluster.MigrationState) bool) {
 		switch {
 		case !ok || lines.State == "":
 		case agrees(lines.State):
-			l.note("%s logged it", nodeName(n))
+			l.note("%s logged it", n.Name())
 		default:
-			l.bad("", "%s logged state %s", nodeName(n), cut(string(lines.State)))
+			l.bad("", "%s logged state %s", n.Name(), cut(string(lines.State)))
 		}
 	}
 }

@@ -28,15 +28,15 @@ func judgeDrained(l *look) {
 func judgeControllersDown(l *look) {
 	l.todo = "A controller that still runs would take /controller back. Stop it and keep it from starting again."
 	for _, n := range l.controllers() {
-		if running, ok := use(l, "whether "+nodeName(n)+" runs", l.v.Snapshot.Running[n.ID]); ok && running {
-			l.bad("", "%s runs", nodeName(n))
+		if running, ok := use(l, "whether "+n.Name()+" runs", l.v.Snapshot.Running[n.ID]); ok && running {
+			l.bad("", "%s runs", n.Name())
 		}
 		api := l.v.Snapshot.API[n.ID]
 		switch {
 		case api.Begun().IsZero() || l.v.Step != nil && api.Begun().Before(l.v.Step.NotBefore):
-			l.unsure("whether %s answers", nodeName(n))
+			l.unsure("whether %s answers", n.Name())
 		case api.Known():
-			l.bad("", "%s still answers on its listener", nodeName(n))
+			l.bad("", "%s still answers on its listener", n.Name())
 		}
 	}
 	l.pass("no controller runs, none answers")

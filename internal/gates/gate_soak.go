@@ -17,20 +17,20 @@ func judgeAllKRaft(l *look) {
 	for _, n := range l.brokers() {
 		reg, present := lg.Image.Brokers[n.ID]
 		if okLog && l.deadAndGone(n, present && reg.MigratingZK) {
-			l.bad(nodeName(n), "%s does not run", nodeName(n))
+			l.bad(n.Name(), "%s does not run", n.Name())
 			continue
 		}
 		switch {
 		case !okLog:
 		case !present:
-			l.bad("", "%s is not registered in the metadata log", nodeName(n))
+			l.bad("", "%s is not registered in the metadata log", n.Name())
 		case reg.MigratingZK:
-			l.bad("", "%s is registered as ZooKeeper broker", nodeName(n))
+			l.bad("", "%s is registered as ZooKeeper broker", n.Name())
 		case reg.Fenced:
-			l.bad("", "%s is registered but fenced", nodeName(n))
+			l.bad("", "%s is registered but fenced", n.Name())
 		}
 		if mode, ok := l.mode(n); ok && mode != cluster.KRaft {
-			l.bad("", "%s runs in mode %s", nodeName(n), mode)
+			l.bad("", "%s runs in mode %s", n.Name(), mode)
 		}
 	}
 	l.pass("%s in KRaft mode, registered and unfenced", plural(len(l.v.Settings.Inventory.Brokers), "broker is", "brokers are"))
@@ -78,17 +78,17 @@ func judgeFlagOff(l *look) {
 func (l *look) flags(want cluster.Mode) {
 	for _, n := range l.controllers() {
 		if mode, ok := l.mode(n); ok && mode != want {
-			l.bad("", "%s runs in mode %s", nodeName(n), mode)
+			l.bad("", "%s runs in mode %s", n.Name(), mode)
 		}
-		f, ok := use(l, nodeName(n)+"'s file", l.v.Snapshot.Files[n.ID])
+		f, ok := use(l, n.Name()+"'s file", l.v.Snapshot.Files[n.ID])
 		switch {
 		case !ok:
 		case !f.Exists:
-			l.bad("", "%s has no file", nodeName(n))
+			l.bad("", "%s has no file", n.Name())
 		case f.Mode == "":
-			l.bad("", "%s's file does not say a mode", nodeName(n))
+			l.bad("", "%s's file does not say a mode", n.Name())
 		case f.Mode != want:
-			l.bad("", "%s's file says mode %s", nodeName(n), f.Mode)
+			l.bad("", "%s's file says mode %s", n.Name(), f.Mode)
 		}
 	}
 }
@@ -259,9 +259,9 @@ func judgeWayBack(l *look) {
 			switch {
 			case !ok:
 			case !d.Exists:
-				l.bad("", "revert unsafe on %s: folder %s has no meta.properties", nodeName(n), cut(d.Dir))
+				l.bad("", "revert unsafe on %s: folder %s has no meta.properties", n.Name(), cut(d.Dir))
 			case d.Version != 0:
-				l.bad("", "revert unsafe on %s: folder %s has meta.properties version %d", nodeName(n), cut(d.Dir), d.Version)
+				l.bad("", "revert unsafe on %s: folder %s has meta.properties version %d", n.Name(), cut(d.Dir), d.Version)
 			}
 		}
 	}

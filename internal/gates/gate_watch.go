@@ -113,7 +113,7 @@ func judgeFilesOurs(l *look) {
 
 // sameFile compares a node's file with a hash; an empty one means that there is no file.
 func (l *look) sameFile(n cluster.Node, want string) {
-	f, ok := use(l, nodeName(n)+"'s file", l.v.Snapshot.Files[n.ID])
+	f, ok := use(l, n.Name()+"'s file", l.v.Snapshot.Files[n.ID])
 	if !ok {
 		return
 	}
@@ -122,7 +122,7 @@ func (l *look) sameFile(n cluster.Node, want string) {
 		have = ""
 	}
 	if have != want {
-		l.bad("", "%s's file is %s, wanted is %s", nodeName(n), short(have), short(want))
+		l.bad("", "%s's file is %s, wanted is %s", n.Name(), short(have), short(want))
 	}
 }
 
@@ -150,7 +150,7 @@ func judgeFlagGuard(l *look) {
 	guarded := 0
 	for _, n := range l.controllers() {
 		if slices.Contains(l.v.Stopped, n.ID) {
-			l.note("%s is held down by the plan", nodeName(n))
+			l.note("%s is held down by the plan", n.Name())
 			continue
 		}
 		guarded++
@@ -175,16 +175,16 @@ func (l *look) noQuorumYet() bool {
 func (l *look) guardFlag(n cluster.Node) {
 	mode, answers := peek(l, l.v.Snapshot.Mode(n))
 	if answers && mode != cluster.KRaftMigrating {
-		l.bad("", "%s runs without the migration flag", nodeName(n))
+		l.bad("", "%s runs without the migration flag", n.Name())
 	}
-	f, ok := use(l, nodeName(n)+"'s file", l.v.Snapshot.Files[n.ID])
+	f, ok := use(l, n.Name()+"'s file", l.v.Snapshot.Files[n.ID])
 	switch {
 	case !ok && !answers:
-		l.unsure("%s does not answer: %s", nodeName(n), cut(fresh(l.v, l.v.Snapshot.Mode(n)).Cause()))
+		l.unsure("%s does not answer: %s", n.Name(), cut(fresh(l.v, l.v.Snapshot.Mode(n)).Cause()))
 	case !ok:
 	case !f.Exists || f.Mode != cluster.KRaftMigrating:
-		l.bad("", "%s's file has no migration flag: its next start is without it", nodeName(n))
+		l.bad("", "%s's file has no migration flag: its next start is without it", n.Name())
 	case !answers:
-		l.note("%s does not answer, judged by its file only", nodeName(n))
+		l.note("%s does not answer, judged by its file only", n.Name())
 	}
 }

@@ -13,58 +13,48 @@ import (
 // known not to run or its machine gives no answer. why is what was seen, or why
 // it cannot be said.
 func Gone(s facts.Snapshot, n cluster.Node) (gone bool, why string) {
-	if alive, why := registeredAlive(s, n); alive || why != "" {
+	if why := aliveBy(s, n); why != "" {
 		return false, why
 	}
 	running := s.Running[n.ID]
 	up, known := running.Get()
 	switch {
 	case known && up:
-		return false, fmt.Sprintf("%s is registered nowhere as alive, but its process runs: stop it first", nodeName(n))
+		return false, fmt.Sprintf("%s is registered nowhere as alive, but its process runs: stop it first", n.Name())
 	case known:
-		return true, fmt.Sprintf("%s does not run and is registered nowhere as alive", nodeName(n))
+		return true, fmt.Sprintf("%s does not run and is registered nowhere as alive", n.Name())
 	default:
-		return true, fmt.Sprintf("%s is registered nowhere as alive, and whether it runs cannot be seen: %s", nodeName(n), cut(running.Cause()))
+		return true, fmt.Sprintf("%s is registered nowhere as alive, and whether it runs cannot be seen: %s", n.Name(), cut(running.Cause()))
 	}
 }
 
-// registeredAlive asks the registries and not the brokers: those in ZooKeeper
+// aliveBy says what holds a broker for alive, or what cannot be told; empty when
+// nothing does. It asks the registries and not the brokers: those in ZooKeeper
 // mode go on naming a dead one in their Metadata answers while a KRaft
 // controller leads (seen for minutes on 3.9.2). Where no metadata log is known
 // the brokers' word is asked for as well.
-func registeredAlive(s facts.Snapshot, n cluster.Node) (alive bool, why string) {
+func aliveBy(s facts.Snapshot, n cluster.Node) (why string) {
 	regs, ok := s.Registered.Get()
 	switch {
 	case !ok:
-		return false, "whether " + nodeName(n) + " is in /brokers/ids is not known: " + cut(s.Registered.Cause())
+		return "whether " + n.Name() + " is in /brokers/ids is not known: " + cut(s.Registered.Cause())
 	case slices.ContainsFunc(regs, func(r facts.Registration) bool { return r.ID == n.ID }):
-		return true, nodeName(n) + " is in /brokers/ids: its session lives"
+		return n.Name() + " is in /brokers/ids: its session lives"
 	}
 	if lg, ok := s.Log.Get(); ok {
 		if reg, there := lg.Image.Brokers[n.ID]; there && !reg.Fenced {
-			return true, nodeName(n) + " is registered in the metadata log and not fenced"
+			return n.Name() + " is registered in the metadata log and not fenced"
 		}
-		return false, ""
+		return ""
 	}
 	md, ok := s.Metadata.Get()
 	switch {
 	case !ok:
-		return false, "whether the cluster counts " + nodeName(n) + " as live is not known: " + cut(s.Metadata.Cause())
+		return "whether the cluster counts " + n.Name() + " as live is not known: " + cut(s.Metadata.Cause())
 	case slices.ContainsFunc(md.Brokers, func(b facts.MetadataBroker) bool { return b.ID == n.ID }):
-		return true, nodeName(n) + " is a live broker of the cluster"
+		return n.Name() + " is a live broker of the cluster"
 	}
-	return false, ""
-}
-
-// Named are the brokers that subjects of a verdict name.
-func Named(subjects []string, brokers []cluster.Node) []int32 {
-	var ids []int32
-	for _, n := range brokers {
-		if slices.Contains(subjects, nodeName(n)) {
-			ids = append(ids, n.ID)
-		}
-	}
-	return ids
+	return ""
 }
 
 // OnBroker lists the partitions with a replica on a broker, sorted.
@@ -91,7 +81,7 @@ func (l *look) stillAssigned() {
 	}
 	for _, n := range l.v.Settings.Inventory.Lost {
 		if on := OnBroker(md, n.ID); len(on) > 0 {
-			l.bad("", "%s is lost and %s still on it (%s): the copy would wait for it for ever; reassign them to live brokers first", nodeName(n), plural(len(on), "partition is", "partitions are"), listed(on, ", "))
+			l.bad("", "%s is lost and %s still on it (%s): the copy would wait for it for ever; reassign them to live brokers first", n.Name(), plural(len(on), "partition is", "partitions are"), listed(on, ", "))
 		}
 	}
 }
@@ -104,7 +94,7 @@ func judgeLostUnregistered(l *look) {
 	}
 	for _, n := range l.v.Settings.Inventory.Lost {
 		if reg, there := lg.Image.Brokers[n.ID]; there && reg.MigratingZK {
-			l.bad("", "lost %s is still registered as ZooKeeper broker", nodeName(n))
+			l.bad("", "lost %s is still registered as ZooKeeper broker", n.Name())
 		}
 	}
 	l.pass("no lost broker is registered as ZooKeeper broker; %s accepted as lost", plural(len(l.v.Settings.Inventory.Lost), "is", "are"))

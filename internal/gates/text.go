@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"migrator/internal/cluster"
 )
 
 const (
@@ -59,8 +57,6 @@ func idList(ids []int32) string {
 	}
 	return listed(out, ", ")
 }
-
-func nodeName(n cluster.Node) string { return string(n.Role) + " " + strconv.Itoa(int(n.ID)) }
 
 // partitionName is how the plan, acceptances and View.Short name a partition.
 func partitionName(topic string, number int32) string {

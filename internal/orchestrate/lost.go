@@ -1,7 +1,7 @@
 package orchestrate
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"migrator/internal/cluster"
@@ -34,7 +34,7 @@ func (m *Machine) acceptLost(r request, n cluster.Node) error {
 		return refuse("not-lost", 3, "refused: %s", why)
 	}
 	md, _ := m.snap.Metadata.Get()
-	subjects := append([]string{fmt.Sprintf("broker %d", n.ID)}, gates.OnBroker(md, n.ID)...)
+	subjects := append([]string{n.Name()}, gates.OnBroker(md, n.ID)...)
 	return m.appendOr(phases.KindAccepted, r.Actor, phases.Body{Accepted: &phases.Accepted{Gate: gates.NoOtherDown,
 		Subjects: subjects[:min(len(subjects), maxPartitions)], Reason: r.Reason, Lost: []int32{n.ID}}})
 }
@@ -43,23 +43,19 @@ func (m *Machine) acceptLost(r request, n cluster.Node) error {
 // be seen: accepting them by the gate's name is accepting them as lost.
 func (m *Machine) goneOf(subjects []string) []int32 {
 	var ids []int32
-	for _, id := range gates.Named(subjects, m.cfg.Inventory().Brokers) {
-		if n, ok := m.cfg.Inventory().Node(id); ok {
-			if gone, _ := gates.Gone(m.snap, n); gone {
-				ids = append(ids, id)
-			}
+	for _, n := range m.cfg.Inventory().Brokers {
+		if gone, _ := gates.Gone(m.snap, n); gone && slices.Contains(subjects, n.Name()) {
+			ids = append(ids, n.ID)
 		}
 	}
 	return ids
 }
 
-// nodeNamed finds the node that `--accept broker-3` names.
+// nodeNamed finds the node that `--accept broker-3` names, or "broker 3".
 func (m *Machine) nodeNamed(name string) (cluster.Node, bool) {
 	for _, n := range m.cfg.Inventory().Nodes() {
-		for _, sep := range []string{"-", " "} {
-			if name == fmt.Sprintf("%s%s%d", n.Role, sep, n.ID) {
-				return n, true
-			}
+		if name == n.Name() || name == strings.ReplaceAll(n.Name(), " ", "-") {
+			return n, true
 		}
 	}
 	return cluster.Node{}, false

@@ -259,7 +259,7 @@ func (w *writer) lines(nodes []config.Node, text, want string) []look {
 	for _, n := range nodes {
 		do, ok := grep(text, n.Logs)
 		if !ok {
-			want := fmt.Sprintf("in the log of %s, wherever it is, for lines like /%s/: %s", label(n), text, want)
+			want := fmt.Sprintf("in the log of %s, wherever it is, for lines like /%s/: %s", n.Name(), text, want)
 			out = append(out, look{want: want})
 			continue
 		}

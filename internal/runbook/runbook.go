@@ -151,7 +151,7 @@ func (w *writer) nodes() {
 		if n.Port > 0 {
 			at = fmt.Sprintf("%s:%d", n.Host, n.Port)
 		}
-		w.line("- %s, at %s, file `%s`, logs: %s", label(n), at, n.Properties, logsInWords(n.Logs))
+		w.line("- %s, at %s, file `%s`, logs: %s", n.Name(), at, n.Properties, logsInWords(n.Logs))
 		w.line("")
 		w.code(Shell(n.Commands.Running) + "; echo $?")
 	}
@@ -175,8 +175,6 @@ func (w *writer) end() {
 	}
 	w.para("The service can take the cluster over again at any rest: start it with an empty data folder. It finds the phase by what the cluster shows, and its next plan begins with the step `adopt`. Soak and drills count anew.")
 }
-
-func label(n config.Node) string { return fmt.Sprintf("%s %d", n.Role, n.ID) }
 
 func logsInWords(l config.Logs) string {
 	switch {

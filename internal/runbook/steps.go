@@ -19,7 +19,7 @@ func (w *writer) step(i int, s plan.Step) {
 	if len(s.Batch) > 0 {
 		names := make([]string, 0, len(s.Batch))
 		for _, n := range w.batch(s) {
-			names = append(names, fmt.Sprintf("%s at %s", label(n), n.Host))
+			names = append(names, fmt.Sprintf("%s at %s", n.Name(), n.Host))
 		}
 		w.para("Nodes: %s.", strings.Join(names, "; "))
 	}
