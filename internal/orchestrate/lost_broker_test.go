@@ -2,6 +2,7 @@ package orchestrate_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,15 +18,15 @@ import (
 
 // lostInHybrid is a cluster of which a broker died for good before it was
 // rolled to KRaft, with another one done.
-func lostInHybrid(t *testing.T) (*simcluster.Cluster, *simcluster.Store, *run, int32) {
+func lostInHybrid(t *testing.T) (*simcluster.Cluster, *run, int32) {
 	t.Helper()
 	c, s := simcluster.New(simcluster.Options{Seed: 1}), simcluster.NewStore()
 	r := begin(t, c, s, afterEntry, nil)
 	t.Cleanup(r.end)
 	var dead int32
 	r.approveUntil(t, "one broker of three runs in KRaft mode", func(st status.Status) bool {
-		left := slices.DeleteFunc(brokersIn(st, cluster.ZKMigrating), func(id int32) bool { return st.Step != nil && slices.Contains(st.Step.Batch, id) })
-		if len(brokersIn(st, cluster.KRaft)) != 1 || len(left) == 0 {
+		left := slices.DeleteFunc(st.BrokersIn(cluster.ZKMigrating), func(id int32) bool { return st.Step != nil && slices.Contains(st.Step.Batch, id) })
+		if len(st.BrokersIn(cluster.KRaft)) != 1 || len(left) == 0 {
 			return false
 		}
 		dead = left[len(left)-1]
@@ -33,17 +34,7 @@ func lostInHybrid(t *testing.T) (*simcluster.Cluster, *simcluster.Store, *run, i
 	})
 	c.Crash(dead, true)
 	time.Sleep(15 * time.Second) // its session ends; the open step goes on
-	return c, s, r, dead
-}
-
-func brokersIn(st status.Status, mode cluster.Mode) []int32 {
-	var ids []int32
-	for _, n := range st.Nodes {
-		if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == mode {
-			ids = append(ids, n.ID)
-		}
-	}
-	return ids
+	return c, r, dead
 }
 
 // approveUntil approves plans, and accepts what availability gates name after
@@ -90,16 +81,16 @@ func (r *run) accepts(t *testing.T, what string) *orchestrate.Refusal {
 	return r.do(t, orchestrate.Command{Verb: orchestrate.Advance, Accept: what, Reason: "its machine burnt down"})
 }
 
-func nodeName(id int32) string { return "broker-" + string(rune('0'+id)) }
+func nodeName(id int32) string { return fmt.Sprintf("broker-%d", id) }
 
 func TestForwardGoesOnWithoutABrokerThatAPersonAcceptedAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, r, dead := lostInHybrid(t)
+		c, r, dead := lostInHybrid(t)
 		if why := r.accepts(t, nodeName(4-dead)); why == nil {
 			t.Error("a broker that runs was accepted as lost")
 		}
 		time.Sleep(20 * time.Second)
-		if st := r.m.Status(); len(brokersIn(st, cluster.KRaft)) != 1 {
+		if st := r.m.Status(); len(st.BrokersIn(cluster.KRaft)) != 1 {
 			t.Fatalf("it went on without a person's word: %s", st.Headline)
 		}
 		if why := r.accepts(t, nodeName(dead)); why != nil {
@@ -122,7 +113,7 @@ func TestForwardGoesOnWithoutABrokerThatAPersonAcceptedAsLost(t *testing.T) {
 
 func TestALostBrokerThatIsStillRegisteredHoldsFinalizeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, r, dead := lostInHybrid(t)
+		c, r, dead := lostInHybrid(t)
 		if why := r.accepts(t, nodeName(dead)); why != nil {
 			t.Fatalf("refused: %s", why.Message)
 		}
@@ -146,7 +137,7 @@ func gateReads(st status.Status, name, verdict string) bool {
 
 func TestBackGoesOnWithoutABrokerThatAPersonAcceptedAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, r, dead := lostInHybrid(t)
+		c, r, dead := lostInHybrid(t)
 		if why := r.accepts(t, nodeName(dead)); why != nil {
 			t.Fatalf("refused: %s", why.Message)
 		}
@@ -158,7 +149,7 @@ func TestBackGoesOnWithoutABrokerThatAPersonAcceptedAsLost(t *testing.T) {
 			return st.Phase != nil && *st.Phase == cluster.Initial && st.RunStatus != status.Reverting && st.RunStatus != status.Observing
 		})
 		st := r.m.Status()
-		if in := brokersIn(st, cluster.ZK); len(in) != 2 || slices.Contains(in, dead) {
+		if in := st.BrokersIn(cluster.ZK); len(in) != 2 || slices.Contains(in, dead) {
 			t.Errorf("brokers in ZooKeeper mode: %v, want the two live ones", in)
 		}
 		time.Sleep(10 * time.Second)

@@ -133,25 +133,13 @@ func (r *run) end() {
 // follow approves every plan as it is offered, until the migration is finished
 // or the run ends. It answers whether it finished, and the last status.
 func (r *run) follow(limit time.Duration) (bool, status.Status) {
-	box, back := r.m.Subscribe()
-	defer back()
-	late := time.After(limit)
-	var last status.Status
-	for {
-		select {
-		case last = <-box:
-			if last.RunStatus == status.Finished {
-				return true, last
-			}
-			if last.RunStatus == status.NeedsApproval {
-				r.answer(last)
-			}
-		case <-r.ended:
-			return last.RunStatus == status.Finished, last
-		case <-late:
-			return false, last
+	_, last := r.attend(limit, func(s status.Status) bool { return s.RunStatus == status.Finished }, func(s status.Status) deed {
+		if s.RunStatus == status.NeedsApproval {
+			r.answer(s)
 		}
-	}
+		return nil
+	})
+	return last.RunStatus == status.Finished, last
 }
 
 // answer approves what is offered; with back set, the first attempt turns
@@ -180,22 +168,7 @@ func turnBack(ctx context.Context, m *orchestrate.Machine, name string, to clust
 
 // until waits for a run status; false when it did not come in time.
 func (r *run) until(want status.RunStatus, limit time.Duration) (bool, status.Status) {
-	box, back := r.m.Subscribe()
-	defer back()
-	late := time.After(limit)
-	var last status.Status
-	for {
-		select {
-		case last = <-box:
-			if last.RunStatus == want {
-				return true, last
-			}
-		case <-r.ended:
-			return false, last
-		case <-late:
-			return false, last
-		}
-	}
+	return r.attend(limit, func(s status.Status) bool { return s.RunStatus == want }, func(status.Status) deed { return nil })
 }
 
 // whole is what a migration leaves behind.

@@ -192,13 +192,7 @@ func (r *run) turnBackInLastStep(ctx context.Context) error {
 		case <-tick.C:
 		}
 		st := r.m.Status()
-		kraft := 0
-		for _, n := range st.Nodes {
-			if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == cluster.KRaft {
-				kraft++
-			}
-		}
-		if kraft == 3 && st.Phase != nil && *st.Phase == cluster.Hybrid {
+		if len(st.BrokersIn(cluster.KRaft)) == 3 && st.Phase != nil && *st.Phase == cluster.Hybrid {
 			return turnBack(ctx, r.m, st.Name, cluster.Load)
 		}
 	}

@@ -62,13 +62,7 @@ func rolling(p cluster.Phase, prefix string, mode cluster.Mode, n int) func(stat
 		if s.Plan == nil || !s.Plan.Running || s.Plan.Phase != p || s.Step == nil || !strings.HasPrefix(s.Step.ID, prefix) {
 			return false
 		}
-		in := 0
-		for _, node := range s.Nodes {
-			if node.Role == cluster.Broker && node.Mode != nil && *node.Mode == mode {
-				in++
-			}
-		}
-		return in == n
+		return len(s.BrokersIn(mode)) == n
 	}
 }
 

@@ -62,15 +62,7 @@ func (d *detour) see(ctx context.Context, f *follower, now status.Status) (busy 
 
 // wantsPause: hybrid is no place to rest, so the roll is paused after its first broker.
 func (d *detour) wantsPause(now status.Status) bool {
-	if d.from != cluster.Hybrid || d.paused {
-		return false
-	}
-	for _, n := range now.Nodes {
-		if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == cluster.KRaft {
-			return true
-		}
-	}
-	return false
+	return d.from == cluster.Hybrid && !d.paused && len(now.BrokersIn(cluster.KRaft)) > 0
 }
 
 // there says that the cluster stands where the way back shall begin.

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	"migrator/internal/cluster"
@@ -88,6 +89,18 @@ type Node struct {
 	Running     *bool         `json:"running"`
 	Unknown     string        `json:"unknown"` // why mode is unknown
 	Lost        bool          `json:"lost"`    // a person accepted it as lost: nothing waits for it until it runs again
+}
+
+// BrokersIn are the ids of the brokers that are known to run in a mode, ascending.
+func (s Status) BrokersIn(mode cluster.Mode) []int32 {
+	var ids []int32
+	for _, n := range s.Nodes {
+		if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == mode {
+			ids = append(ids, n.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Soak is the required healthy time.
