@@ -192,18 +192,6 @@ func (c *Cluster) PutBack(id int32, sha string) bool {
 	return true
 }
 
-// Undo gives a node's file the content it had before it was last edited; false
-// if it never was.
-func (c *Cluster) Undo(id int32) bool {
-	defer c.hold()()
-	n := c.nodes[id]
-	if len(n.replaced) == 0 {
-		return false
-	}
-	n.file = n.replaced[len(n.replaced)-1]
-	return true
-}
-
 // NodeIDs are the brokers' and the controllers' ids.
 func (c *Cluster) NodeIDs() (brokers, controllers []int32) {
 	defer c.still()()

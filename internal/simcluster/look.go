@@ -61,6 +61,6 @@ func (c *Cluster) Starts() map[int32]int {
 
 // Serves says that a node answers now.
 func (c *Cluster) Serves(id int32) bool {
-	defer c.hold()()
+	defer c.still()()
 	return c.nodes[id].serves()
 }

@@ -3,7 +3,6 @@ package lab_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -44,22 +43,21 @@ func TestForwardAndBackWithABrokerLostForGood(t *testing.T) {
 	if exit, out, errs := op.run("resume", op.name); exit != 0 {
 		t.Fatalf("resume exited %d: %s%s", exit, out, errs)
 	}
-	op.acceptingUntil("dual-write", func(s status.Status) bool { return atRest(cluster.DualWrite)(s) })
+	op.drive(5*time.Minute, func(s status.Status) bool {
+		op.acceptsUnavailable(s)
+		return atRest(cluster.DualWrite)(s)
+	})
 	live := slices.DeleteFunc(c.BrokerIDs(), func(id int32) bool { return id == dead })
 	if got := op.inMode(cluster.KRaft); !slices.Equal(got, live) {
 		t.Fatalf("brokers %v run in KRaft mode, want %v", got, live)
 	}
 
-	op.whileReverting = func(s status.Status) { op.acceptsUnavailable(s) }
+	op.whileReverting = op.acceptsUnavailable
 	of := maps.Clone(originals)
 	delete(of, dead)
 	op.goesBack(cluster.Initial, of)
-	if err := os.WriteFile(c.PropertiesPath(dead), []byte(originals[dead]), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(t.Context(), strconv.Itoa(int(dead))); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c.PropertiesPath(dead), originals[dead])
+	op.startsAll([]int32{dead})
 	op.until("the broker that came back is one like any other", 2*time.Minute, func() bool {
 		s := op.status()
 		return s.RunStatus == status.NeedsApproval && !slices.ContainsFunc(s.Nodes, func(n status.Node) bool { return n.Lost })
@@ -80,28 +78,4 @@ func (op *operator) acceptsUnavailable(s status.Status) {
 			op.run("advance", op.name, "--accept", g.Name, "--reason", "one replica is lost")
 		}
 	}
-}
-
-// acceptingUntil goes on, accepting unavailability, until done says so.
-func (op *operator) acceptingUntil(what string, done func(status.Status) bool) {
-	op.t.Helper()
-	last := ""
-	op.until(what, 5*time.Minute, func() bool {
-		s := op.status()
-		if line := fmt.Sprintf("%s: %s", s.RunStatus, s.Headline); line != last {
-			op.t.Log(time.Now().Format("15:04:05.0"), line)
-			last = line
-		}
-		if done(s) {
-			return true
-		}
-		if s.RunStatus == status.Blocked {
-			op.t.Fatalf("blocked: %+v", *s.Blocked)
-		}
-		op.acceptsUnavailable(s)
-		if s.RunStatus == status.NeedsApproval {
-			op.advance(s)
-		}
-		return false
-	})
 }

@@ -82,7 +82,7 @@ func restarted(before, now map[int32]int) []int32 {
 // inMode are the brokers that run in a mode, by the status.
 func (op *operator) inMode(mode cluster.Mode) []int32 {
 	op.t.Helper()
-	return brokersIn(op.status(), mode)
+	return op.status().BrokersIn(mode)
 }
 
 // untilModes waits until so many brokers run in a mode.
@@ -100,27 +100,16 @@ func (op *operator) rests() {
 	op.until("it rests between two brokers", 3*time.Minute, func() bool { return op.status().RunStatus == status.Paused })
 }
 
-// zookeeper opens a session that may write, to plant what others leave behind.
-func (op *operator) zookeeper() *zk.Conn {
-	op.t.Helper()
-	conn, _, err := zk.Connect(strings.Split(op.c.ZooKeeperConnect(), ","), 10*time.Second, zk.WithLogInfo(false))
-	if err != nil {
-		op.t.Fatal(err)
-	}
-	op.t.Cleanup(conn.Close)
-	return conn
-}
-
 func (op *operator) plant(path, data string) {
 	op.t.Helper()
-	if _, err := op.zookeeper().Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := connectZooKeeper(op.t, op.c).Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		op.t.Fatalf("create %s: %v", path, err)
 	}
 }
 
 func (op *operator) unplant(path string) {
 	op.t.Helper()
-	if err := op.zookeeper().Delete(path, -1); err != nil {
+	if err := connectZooKeeper(op.t, op.c).Delete(path, -1); err != nil {
 		op.t.Fatalf("delete %s: %v", path, err)
 	}
 }

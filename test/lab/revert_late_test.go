@@ -86,12 +86,6 @@ func (op *operator) losesItsFlag(id int32) {
 		return strings.HasPrefix(l, "zookeeper.metadata.migration.enable")
 	})
 	write(op.t, path, strings.Join(lines, ""))
-	for _, verb := range []func() error{
-		func() error { return op.c.Stop(op.t.Context(), strconv.Itoa(int(id))) },
-		func() error { return op.c.Start(op.t.Context(), strconv.Itoa(int(id))) },
-	} {
-		if err := verb(); err != nil {
-			op.t.Fatal(err)
-		}
-	}
+	op.stopsAll([]int32{id})
+	op.startsAll([]int32{id})
 }

@@ -86,14 +86,14 @@ func play(s stage) []still {
 	p.approve(cluster.Load)
 	p.rest("load complete", complete(cluster.Load))
 	p.approve(cluster.Hybrid)
-	p.await("one broker in KRaft mode", func(st status.Status) bool { return len(brokersIn(st, cluster.KRaft)) == 1 })
+	p.await("one broker in KRaft mode", func(st status.Status) bool { return len(st.BrokersIn(cluster.KRaft)) == 1 })
 	s.do(orchestrate.Command{Verb: orchestrate.Pause})
 	p.rest("paused with one broker in KRaft mode", func(st status.Status) bool { return st.RunStatus == status.Paused })
-	restore := s.edit(brokersIn(s.status(), cluster.KRaft)[0])
+	restore := s.edit(s.status().BrokersIn(cluster.KRaft)[0])
 	p.rest("somebody edited a file", func(st status.Status) bool { return st.RunStatus == status.Blocked })
 	restore()
 	p.await("the file is as it was", func(st status.Status) bool { return st.RunStatus == status.Paused })
-	dead := brokersIn(s.status(), cluster.ZKMigrating)[1] // not the one whose turn is next
+	dead := s.status().BrokersIn(cluster.ZKMigrating)[1] // not the one whose turn is next
 	s.kill(dead)
 	p.rest("a broker died", func(st status.Status) bool { // and its sessions have ended
 		return gateReads(gates.NoOtherDown, "fail")(st) && gateReads(gates.ISRFull, "fail")(st)
@@ -102,7 +102,7 @@ func play(s stage) []still {
 		if i := slices.IndexFunc(st.Nodes, func(n status.Node) bool { return n.ID == dead }); st.Nodes[i].Running != nil && !*st.Nodes[i].Running {
 			s.start(dead) // once more: it ends by itself while its old session lives
 		}
-		return gateReads(gates.NoOtherDown, "pass")(st) && gateReads(gates.ISRFull, "pass")(st) && len(brokersIn(st, cluster.ZKMigrating)) == 2
+		return gateReads(gates.NoOtherDown, "pass")(st) && gateReads(gates.ISRFull, "pass")(st) && len(st.BrokersIn(cluster.ZKMigrating)) == 2
 	})
 	s.do(orchestrate.Command{Verb: orchestrate.Resume})
 	p.rest("all brokers in KRaft mode", atRest(cluster.DualWrite))
@@ -193,17 +193,6 @@ func gateReads(name, verdict string) func(status.Status) bool {
 	}
 }
 
-func brokersIn(st status.Status, mode cluster.Mode) []int32 {
-	var ids []int32
-	for _, n := range st.Nodes {
-		if n.Role == cluster.Broker && n.Mode != nil && *n.Mode == mode {
-			ids = append(ids, n.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
 var numbers = regexp.MustCompile(`[0-9]+`)
 
 // stepsOf is what the journal keeps of each step: the verdicts it began with
@@ -244,13 +233,11 @@ type simulatedStage struct {
 	m *orchestrate.Machine
 }
 
-type memoryJournal struct{ *simcluster.Store }
-
 func playSimulated(t *testing.T) told {
 	t.Helper()
 	c, store := simcluster.New(simcluster.Options{Seed: 1, Soak: time.Hour}), simcluster.NewStore()
 	life := c.Live(store, store)
-	m, err := orchestrate.New(c.Migration(), orchestrate.Deps{Observer: life, Executor: life, Journal: memoryJournal{store}, Blobs: store, Canary: life,
+	m, err := orchestrate.New(c.Migration(), orchestrate.Deps{Observer: life, Executor: life, Journal: store, Blobs: store, Canary: life,
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Claim: func(string) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -278,9 +265,10 @@ func (s *simulatedStage) kill(id int32)  { s.c.Crash(id, true) }
 func (s *simulatedStage) start(id int32) { s.c.Repair(id) }
 
 func (s *simulatedStage) edit(id int32) (restore func()) {
+	before := s.c.End().Files[id]
 	s.c.Edit(id)
 	return func() {
-		if !s.c.Undo(id) {
+		if !s.c.PutBack(id, before) {
 			s.t.Fatalf("node %d's file was never edited", id)
 		}
 	}
@@ -326,16 +314,14 @@ func (s realStage) fail(format string, args ...any) {
 	s.t.Fatalf("real: "+format, args...)
 }
 
-func (s realStage) kill(id int32) { s.lives(s.c.Kill, id) }
-
-func (s realStage) start(id int32) { s.lives(s.c.Start, id) }
-
-func (s realStage) lives(verb func(context.Context, string) error, id int32) {
+func (s realStage) kill(id int32) {
 	s.t.Helper()
-	if err := verb(s.t.Context(), strconv.Itoa(int(id))); err != nil {
+	if err := s.c.Kill(s.t.Context(), strconv.Itoa(int(id))); err != nil {
 		s.t.Fatal(err)
 	}
 }
+
+func (s realStage) start(id int32) { s.startsAll([]int32{id}) }
 
 func (s realStage) edit(id int32) (restore func()) {
 	s.t.Helper()
