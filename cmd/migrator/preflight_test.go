@@ -8,6 +8,7 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/facts"
+	"migrator/internal/findings"
 	"migrator/internal/gates"
 	"migrator/internal/phases"
 )
@@ -38,7 +39,7 @@ func TestNothingUnknownOrFailingPassesPreflight(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			if err := printFindings(&out, doc); err != nil || !strings.Contains(out.String(), row.code+" ") {
+			if err := printFindings(&out, doc, false); err != nil || !strings.Contains(out.String(), row.code+" ") {
 				t.Errorf("%v: no %s in\n%s", err, row.code, &out)
 			}
 		})
@@ -56,5 +57,19 @@ func TestZooKeeperIsTakenAsWritableOnlyWhenItAnswers(t *testing.T) {
 	assumeWritable(&answering)
 	if ok, known := answering.Writable.Get(); !ok || !known || !strings.Contains(answering.Writable.Source(), "no write was tried") {
 		t.Errorf("writable %v, known %v, source %q", ok, known, answering.Writable.Source())
+	}
+}
+
+func TestAFindingTakesThePlaceOfTheGateThatWatchesTheSameFault(t *testing.T) {
+	s := seen{judgement: gates.Judgement{Verdicts: []gates.Judged{{Verdict: gates.Verdict{Gate: gates.NoMigration, Kind: gates.Safety, Result: gates.Fail, Evidence: "seen"}}}}}
+	doc := s.findings(config.Migration{Name: "payments"})
+	row := findings.Row{Code: "MIG202", Severity: findings.Block, Kind: gates.Safety, Gate: gates.NoMigration, Title: "left over"}
+	doc.add([]findings.Finding{{Row: row, Verdict: findings.Found, Items: []findings.Item{{Where: "/migration", Seen: "offset 4711", Fix: "delete it"}}}})
+	var out strings.Builder
+	if err := printFindings(&out, doc, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Contains(got, "MIG113") || !strings.Contains(got, "MIG202 BLOCK ") || !strings.Contains(got, "/migration: offset 4711") || !strings.Contains(got, "what to do: delete it") {
+		t.Errorf("one fault must be named once, by the finding:\n%s", got)
 	}
 }

@@ -52,8 +52,8 @@ func (op *operator) refusesLeftover(conn *zk.Conn) {
 		op.t.Fatal(err)
 	}
 	exit, out, errs := runMigrator(op.t.Context(), op.t, "preflight", op.name, "--config", op.config)
-	if exit != 3 || !strings.Contains(out, "MIG113 FAIL") || !strings.Contains(out, "at offset 244") || !strings.Contains(out, "every topic is deleted") {
-		op.t.Errorf("preflight exited %d, want 3 with MIG113, the offset and what would be lost:\n%s%s", exit, out, errs)
+	if exit != 3 || !strings.Contains(out, "MIG202 BLOCK") || !strings.Contains(out, "up to offset 244") || !strings.Contains(out, "every topic is deleted") {
+		op.t.Errorf("preflight exited %d, want 3 with MIG202, the offset and what would be lost:\n%s%s", exit, out, errs)
 	}
 	op.showsGate("migration-absent", "fail", "at offset 244")
 	if s := op.status(); s.RunStatus == status.NeedsApproval {

@@ -1,0 +1,98 @@
+// Package findings judges, before a migration begins, everything that would
+// make it stall, fail or lose data. Each finding has a stable code, what was
+// seen and where, why it matters and what to do. The package is pure: survey
+// reads the cluster, findings judges what was read.
+package findings
+
+import (
+	"migrator/internal/cluster"
+	"migrator/internal/gates"
+)
+
+// Severity says what a finding does to the migration.
+type Severity string
+
+// Severities. Only a block keeps the migration from beginning; a warning can
+// be waived with a reason.
+const (
+	Block Severity = "block"
+	Warn  Severity = "warn"
+	Info  Severity = "info"
+)
+
+// Row is one line of the registry. Codes are stable: none is ever given to
+// another finding.
+type Row struct {
+	Code     string
+	Severity Severity
+	// Kind of a block: one of safety cannot be accepted, one of availability a
+	// person may accept by name. Empty for warnings and infos.
+	Kind      gates.Kind
+	Title     string // a sentence that is true when the finding is there
+	Why       string // what happens to a migration that goes on in spite of it
+	Reference string // where Kafka says so: KIP, KAFKA-nnnnn, a documented precondition
+	// Gate is the gate that watches the same fault later. Preflight shows the
+	// finding, which says more, and not the gate.
+	Gate string
+	// Start: says something only of a cluster whose migration has not begun.
+	Start bool
+}
+
+// Verdict is what became of looking for a finding.
+type Verdict string
+
+// Verdicts. The empty verdict is as good as Unknown.
+const (
+	Clear   Verdict = "clear"
+	Found   Verdict = "found"
+	Unknown Verdict = "unknown"
+	Skipped Verdict = "skipped" // it says nothing of a cluster in this phase
+)
+
+// Item is one place where a finding was seen.
+type Item struct {
+	Where string // node with file and line, or znode, or topic and partition
+	Seen  string // bounded, and free of secrets
+	Fix   string
+}
+
+// Finding is a row judged.
+type Finding struct {
+	Row
+	Verdict Verdict
+	Items   []Item
+	// Missing says what could not be seen and how to make it visible. Beside
+	// items it means that there may be more.
+	Missing []Gap
+	// Waived is the reason in migrations.yaml, for a warning.
+	Waived string
+}
+
+// Gap is something that could not be seen.
+type Gap struct {
+	Cause string
+	How   string // how to make it visible
+}
+
+// Blocks says whether the finding keeps the migration from beginning: a block
+// that was found, or that cannot be ruled out.
+func (f Finding) Blocks() bool {
+	return f.Severity == Block && f.Verdict != Clear && f.Verdict != Skipped
+}
+
+// Judge answers every row of the registry, by code. phase is nil when the
+// facts do not tell where the cluster is.
+func Judge(s Survey, phase *cluster.Phase) []Finding {
+	rows := table()
+	out := make([]Finding, 0, len(rows))
+	for _, r := range rows {
+		if r.Start && phase != nil && *phase != cluster.Initial {
+			out = append(out, Finding{Row: r.Row, Verdict: Skipped})
+			continue
+		}
+		l := &look{s: &s}
+		r.check(l)
+		out = append(out, l.finding(r.Row))
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+// Package survey reads, once and without changing anything, what the findings
+// judge beyond what every round observes. A reader that fails leaves its fact
+// unknown with the cause.
+package survey
+
+import (
+	"context"
+	"time"
+
+	"migrator/internal/config"
+	"migrator/internal/facts"
+	"migrator/internal/findings"
+	"migrator/internal/zkread"
+)
+
+const session = 10 * time.Second
+
+// Progress tells how far a long read is; what names it.
+type Progress func(what string, done, of int)
+
+// Read looks at everything. snap is what the rounds have observed already.
+func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress Progress) (findings.Survey, error) {
+	s := findings.Survey{Migration: m, Snapshot: snap}
+	zk, err := zkread.Open(m.ZooKeeper.Connect, session)
+	if err != nil {
+		return s, err
+	}
+	defer zk.Close()
+	s.Tree = tree(ctx, zk, progress)
+	return s, ctx.Err()
+}
+
+func tree(ctx context.Context, zk *zkread.Reader, progress Progress) facts.Fact[findings.Tree] {
+	const source = "all znodes"
+	begun := time.Now()
+	var nodes []findings.Znode
+	err := zk.Tree(ctx, "/", func(z zkread.Znode) error {
+		nodes = append(nodes, findings.Znode{Path: z.Path, Readable: z.Readable, Why: z.Why, Data: z.Data, Version: z.Version,
+			EphemeralOwner: z.EphemeralOwner, ModifiedMs: z.ModifiedMs})
+		return nil
+	}, func(done, seen int) {
+		if progress != nil {
+			progress("znodes", done, seen)
+		}
+	})
+	if err != nil {
+		return facts.Unknown[findings.Tree](findings.Bounded(err.Error()), source, begun)
+	}
+	return facts.Known(findings.NewTree(nodes), source, begun)
+}
