@@ -56,8 +56,10 @@ type book struct {
 	waits    map[topicPartition]*wait
 	produce  stalls
 	metadata stalls
-	// metadataFrom is the last accepted metadata write, or the first attempt; zero before it.
+	// metadataFrom is the last accepted metadata write, or the first attempt
+	// since writes were held; zero while nobody waits.
 	metadataFrom time.Time
+	held         bool // no metadata writes but single ones
 }
 
 func newBook(ends map[string]map[int32]int64, now time.Time) book {
@@ -129,15 +131,30 @@ func (b *book) metadataBegun(now time.Time) {
 
 func (b *book) metadataAccepted(m Marker) {
 	b.counts.MetadataAccepted++
-	if b.metadataFrom.Before(m.At) {
+	if !b.metadataFrom.IsZero() && b.metadataFrom.Before(m.At) {
 		b.metadata.add(b.metadataFrom, m.At)
 		b.metadataFrom = m.At
+	}
+	if b.held {
+		b.metadataFrom = time.Time{}
+	}
+	if b.counts.LastMetadataAccepted.Before(m.At) {
 		b.counts.LastMetadataAccepted = m.At
 	}
 	// Attempts run side by side: an older one accepted late is not the newest.
 	if m.number > b.counts.LastMetadataWrite.number {
 		b.counts.LastMetadataWrite = m
 	}
+}
+
+// hold stops or resumes counting stalls of metadata writes: a time in which
+// nobody writes is no stall. A stall that lasts as the hold begins is kept.
+func (b *book) hold(on bool, now time.Time) {
+	if on && !b.held && !b.metadataFrom.IsZero() {
+		b.metadata.add(b.metadataFrom, now)
+		b.metadataFrom = time.Time{}
+	}
+	b.held = on
 }
 
 func (b *book) fault(err error, now time.Time) {

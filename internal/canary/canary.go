@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -67,14 +66,22 @@ type Canary struct {
 	stopOnce sync.Once
 	stopErr  error
 
-	quiet atomic.Bool // no metadata writes
-
 	mu   sync.Mutex
 	book book
 }
 
 // Quiet stops or resumes the metadata writes; records go on.
-func (c *Canary) Quiet(on bool) { c.quiet.Store(on) }
+func (c *Canary) Quiet(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.book.hold(on, time.Now())
+}
+
+func (c *Canary) quiet() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.book.held
+}
 
 // Start begins to produce, consume and write metadata. The topics must exist
 // and be ours; ctx bounds only the start. An unreachable cluster or partition

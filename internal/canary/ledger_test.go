@@ -135,3 +135,26 @@ func TestClaimsThatNoLongerFitAreCounted(t *testing.T) {
 		t.Errorf("%d no longer checked (when verified %d), %d remembered, of %d acknowledged", got, v.Unchecked, l.size(), maxSpans+10)
 	}
 }
+
+// A way back holds the metadata writes for its whole length: a rehearsal once
+// showed that minute as the longest stall a client felt.
+func TestATimeWithoutMetadataWritesIsNoStall(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
+	b := book{}
+	b.metadataBegun(at(0))
+	b.metadataAccepted(Marker{At: at(1), number: 1})
+	b.metadataBegun(at(1))
+	b.hold(true, at(3))
+	b.hold(true, at(30)) // it is said again in every round
+	b.metadataBegun(at(40))
+	b.metadataAccepted(Marker{At: at(44), number: 2}) // the single write that ends a controllerless window
+	if _, now := b.current(at(0), at(60)); now != 0 {
+		t.Errorf("while writes are held the stall is %s, want none", now)
+	}
+	b.hold(false, at(60))
+	b.metadataBegun(at(61))
+	b.metadataAccepted(Marker{At: at(62), number: 3})
+	if got := b.stats(at(62)).LongestMetadataStall; got != 4*time.Second {
+		t.Errorf("the longest stall is %s, want the 4s of the single write", got)
+	}
+}

@@ -136,7 +136,7 @@ func (c *Canary) writeMetadata(ctx context.Context) {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	for {
-		if c.quiet.Load() {
+		if c.quiet() {
 			select {
 			case <-ctx.Done():
 				return
