@@ -130,6 +130,7 @@ func TestAnEditTouchesNothingElse(t *testing.T) {
 		{"set after a blank separator escapes an equals sign", "a 1\n", set("a", "=x"), "a \\=x\n"},
 		{"set escapes what Java would swallow", "a=1\n", set("a", " x\\y\tz\nä😀"), "a=\\ x\\\\y\\tz\\n\\u00e4\\ud83d\\ude00\n"},
 		{"set on a last line that continues into nothing", "a=1\\", set("a", "2"), "a=2"},
+		{"set to nothing after a lone CR before an LF", "a \\\r1\nb=2\n", set("a", ""), "a=\nb=2\n"},
 		{"set to nothing", "a=1\n", set("a", ""), "a=\n"},
 		{"rename keeps everything but the key", "  broker.id : 1 \nx=y\n", rename("broker.id", "node.id"), "  node.id : 1 \nx=y\n"},
 		{"rename of a key over two lines", "bro\\\n  ker.id=1\n", rename("broker.id", "node.id"), "node.id=1\n"},
@@ -158,6 +159,9 @@ func TestAnEditTouchesNothingElse(t *testing.T) {
 	}
 	if err := parsed(t, "a=1\n").Rename("b", "c"); err == nil {
 		t.Error("renaming an absent key succeeded")
+	}
+	if err := parsed(t, "a 1\n").Rename("a", ""); err == nil {
+		t.Error("a key lost its name: Java would read the value as one")
 	}
 }
 

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Set replaces the value of the entry that wins and nothing else of its line.
-// It is an error when the key is absent.
+// Set replaces the value of the entry that wins and nothing else of its line,
+// where that means what is meant; else all after the key. It is an error when
+// the key is absent.
 func (d *Document) Set(key, value string) error {
 	e, ok := d.winner(key)
 	if !ok {
@@ -24,7 +25,17 @@ func (d *Document) Set(key, value string) error {
 	if e.span.bare {
 		text = "=" + text
 	}
-	return d.splice(e.span.valueStart, e.span.valueEnd, text)
+	next := d.clone()
+	if err := next.splice(e.span.valueStart, e.span.valueEnd, text); err != nil {
+		return err
+	}
+	if got, _ := next.Value(key); got == value && len(next.entries) == len(d.entries) {
+		*d = *next
+		return nil
+	}
+	// The separator runs over a lone CR, and the LF after the value makes one
+	// line end of both: the next line would become the value.
+	return d.splice(e.span.keyEnd, e.span.valueEnd, "="+escapeValue(value, false))
 }
 
 // extend appends to a value that only grows, so that a list spread over
@@ -51,6 +62,9 @@ func (d *Document) Rename(key, to string) error {
 	e, ok := d.winner(key)
 	if !ok {
 		return fmt.Errorf("rename %s: the file has no such key", key)
+	}
+	if to == "" {
+		return fmt.Errorf("rename %s: the new key has no name", key)
 	}
 	return d.splice(e.span.keyStart, e.span.keyEnd, escapeKey(to))
 }

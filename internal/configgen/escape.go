@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 var errUnicodeEscape = errors.New(`malformed \u escape: Java refuses the whole file`)
 
 // unescape decodes Latin-1 text with backslash escapes. \u escapes are UTF-16
-// units, so two of them may make one character.
+// units: two of them may make one character, and one alone may make none.
 func unescape(chars []byte) (string, error) {
 	units := make([]uint16, 0, len(chars))
 	for i := 0; i < len(chars); i++ {
@@ -36,7 +37,7 @@ func unescape(chars []byte) (string, error) {
 		units = append(units, uint16(unit))
 		i += 4
 	}
-	return string(utf16.Decode(units)), nil
+	return fromUnits(units), nil
 }
 
 func unescapeByte(c byte) byte {
@@ -53,48 +54,85 @@ func unescapeByte(c byte) byte {
 	return c
 }
 
+// fromUnits is the text of UTF-16 units. Java holds half a surrogate pair where
+// UTF-8 has no place for it: such a half takes three bytes here (WTF-8), so that
+// two keys which differ in Java differ here.
+func fromUnits(units []uint16) string {
+	var b []byte
+	for i := 0; i < len(units); i++ {
+		unit := rune(units[i])
+		if i+1 < len(units) {
+			if r := utf16.DecodeRune(unit, rune(units[i+1])); r != utf8.RuneError {
+				b = utf8.AppendRune(b, r)
+				i++
+				continue
+			}
+		}
+		if utf16.IsSurrogate(unit) {
+			b = append(b, 0xed, byte(0x80|unit>>6&0x3f), byte(0x80|unit&0x3f))
+			continue
+		}
+		b = utf8.AppendRune(b, unit)
+	}
+	return string(b)
+}
+
+// units undoes fromUnits.
+func units(text string) []uint16 {
+	var out []uint16
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if size == 1 && r == utf8.RuneError && len(text) > 2 && text[0] == 0xed {
+			out = append(out, 0xd000|uint16(text[1]&0x3f)<<6|uint16(text[2]&0x3f))
+			text = text[3:]
+			continue
+		}
+		out = utf16.AppendRune(out, r)
+		text = text[size:]
+	}
+	return out
+}
+
 // escapeValue writes a value so that Java reads it back. Everything outside
 // printable ASCII becomes \u, which means the same to a person who takes the
 // file for UTF-8. guard protects a first = or : where the separator is a blank.
 func escapeValue(value string, guard bool) string {
 	var b strings.Builder
-	for i, r := range value {
-		if i == 0 && (r == ' ' || guard && (r == '=' || r == ':')) {
+	for i, unit := range units(value) {
+		if i == 0 && (unit == ' ' || guard && (unit == '=' || unit == ':')) {
 			b.WriteByte('\\')
 		}
-		escapeRune(&b, r)
+		escapeUnit(&b, unit)
 	}
 	return b.String()
 }
 
 func escapeKey(key string) string {
 	var b strings.Builder
-	for i, r := range key {
-		if strings.ContainsRune(" =:", r) || i == 0 && (r == '#' || r == '!') {
+	for i, unit := range units(key) {
+		if unit == ' ' || unit == '=' || unit == ':' || i == 0 && (unit == '#' || unit == '!') {
 			b.WriteByte('\\')
 		}
-		escapeRune(&b, r)
+		escapeUnit(&b, unit)
 	}
 	return b.String()
 }
 
-func escapeRune(b *strings.Builder, r rune) {
+func escapeUnit(b *strings.Builder, unit uint16) {
 	switch {
-	case r == '\\':
+	case unit == '\\':
 		b.WriteString(`\\`)
-	case r == '\t':
+	case unit == '\t':
 		b.WriteString(`\t`)
-	case r == '\n':
+	case unit == '\n':
 		b.WriteString(`\n`)
-	case r == '\r':
+	case unit == '\r':
 		b.WriteString(`\r`)
-	case r == '\f':
+	case unit == '\f':
 		b.WriteString(`\f`)
-	case r >= 0x20 && r < 0x7f:
-		b.WriteRune(r)
+	case unit >= 0x20 && unit < 0x7f:
+		b.WriteByte(byte(unit))
 	default:
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(b, `\u%04x`, unit)
-		}
+		fmt.Fprintf(b, `\u%04x`, unit)
 	}
 }

@@ -42,7 +42,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a cluster: %w", err)
 	}
-	java, err := findJava(ctx)
+	java, err := FindJava(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start a cluster: %w", err)
 	}

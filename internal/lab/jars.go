@@ -123,8 +123,8 @@ func jarsRoot() (string, error) {
 // oldestJava is the Java that Kafka 4 brokers need; 3.x is content with it.
 const oldestJava = 17
 
-// findJava returns the path of a java of version 17 or later.
-func findJava(ctx context.Context) (string, error) {
+// FindJava returns the path of a java of version 17 or later, from JAVA_HOME or PATH.
+func FindJava(ctx context.Context) (string, error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java = filepath.Join(home, "bin", "java")
