@@ -16,6 +16,9 @@ type Survey struct {
 	// Asked of brokers over Kafka's protocol.
 	Effective map[int32]facts.Fact[[]Setting] // DescribeConfigs of each broker
 	LogDirs   map[int32]facts.Fact[[]LogDir]  // DescribeLogDirs
+	// Releases are the brokers' minor releases, such as "3.9", told by the
+	// requests they serve; empty when they fit none.
+	Releases map[int32]facts.Fact[string]
 
 	Clients  facts.Fact[[]ZKClient] // who has a connection to ZooKeeper
 	Machines map[int32]Machine      // what was looked at on each node

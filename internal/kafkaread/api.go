@@ -19,6 +19,9 @@ type API struct {
 	// for brokers in ZooKeeper mode.
 	Finalized map[string]int16
 	Supported map[string]Levels
+	// Release is the minor release, such as "3.9", told by the requests it
+	// serves; empty when they fit none.
+	Release string
 }
 
 // Levels is the range of levels of a feature that a process supports.
@@ -47,7 +50,7 @@ func (n *node) api(ctx context.Context) (API, error) {
 }
 
 func apiOf(resp *kmsg.ApiVersionsResponse) API {
-	api := API{ZkMigrationReady: resp.ZkMigrationReady, Finalized: map[string]int16{}, Supported: map[string]Levels{}}
+	api := API{ZkMigrationReady: resp.ZkMigrationReady, Release: releaseOf(resp), Finalized: map[string]int16{}, Supported: map[string]Levels{}}
 	for _, key := range resp.ApiKeys {
 		switch key.ApiKey {
 		case keyDescribeQuorum:

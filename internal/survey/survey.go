@@ -21,6 +21,7 @@ type Progress func(what string, done, of int)
 // Read looks at everything. snap is what the rounds have observed already.
 func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress Progress) (findings.Survey, error) {
 	s := findings.Survey{Migration: m, Snapshot: snap}
+	brokers(ctx, m, &s)
 	zk, err := zkread.Open(m.ZooKeeper.Connect, session)
 	if err != nil {
 		return s, err
@@ -36,7 +37,7 @@ func tree(ctx context.Context, zk *zkread.Reader, progress Progress) facts.Fact[
 	var nodes []findings.Znode
 	err := zk.Tree(ctx, "/", func(z zkread.Znode) error {
 		nodes = append(nodes, findings.Znode{Path: z.Path, Readable: z.Readable, Why: z.Why, Data: z.Data, Version: z.Version,
-			EphemeralOwner: z.EphemeralOwner, ModifiedMs: z.ModifiedMs})
+			EphemeralOwner: z.EphemeralOwner, CreatedMs: z.CreatedMs, ModifiedMs: z.ModifiedMs})
 		return nil
 	}, func(done, seen int) {
 		if progress != nil {

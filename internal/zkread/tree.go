@@ -19,7 +19,8 @@ type Znode struct {
 	Version        int32
 	Children       int
 	EphemeralOwner int64 // 0: persistent
-	ModifiedMs     int64 // since 1970
+	CreatedMs      int64 // since 1970
+	ModifiedMs     int64
 	ACL            []ACL // nil when it may not be read
 }
 
@@ -94,7 +95,7 @@ func (r *Reader) branch(ctx context.Context, c *zk.Conn, path string) (branch, e
 		return branch{}, err
 	}
 	b := branch{Znode: Znode{Path: path, Readable: true, Data: n.data, Version: n.stat.Version, Children: int(n.stat.NumChildren),
-		EphemeralOwner: n.stat.EphemeralOwner, ModifiedMs: n.stat.Mtime}}
+		EphemeralOwner: n.stat.EphemeralOwner, CreatedMs: n.stat.Ctime, ModifiedMs: n.stat.Mtime}}
 	b.ACL, err = r.acl(ctx, c, path)
 	if err != nil && !errors.As(err, &fault) {
 		return branch{}, err
