@@ -25,9 +25,10 @@ type seen struct {
 	judgement gates.Judgement
 }
 
-// notOffline are gates about what only a service has: its lock and its client.
+// notOffline are gates about what only a service has, its lock and its client,
+// and about the findings, which preflight shows themselves.
 func notOffline() []string {
-	return []string{gates.OneDriver, gates.MetadataWrite, gates.CanaryHealthy}
+	return []string{gates.OneDriver, gates.MetadataWrite, gates.CanaryHealthy, gates.Preflight, gates.PreflightUse}
 }
 
 const (

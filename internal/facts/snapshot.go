@@ -33,6 +33,7 @@ type Snapshot struct {
 	// Data plane, through brokers.
 	Metadata    Fact[Metadata]
 	MinISR      Fact[map[string]int] // effective min.insync.replicas by topic
+	Preflight   Fact[Preflight]      // what the findings say; only where wanted
 	Reassigning Fact[[]string]       // "topic-partition"
 	// Named is whom each live broker takes for the controller, asked several times in a row.
 	Named       map[int32]Fact[[]int32]
@@ -44,6 +45,22 @@ type Snapshot struct {
 	Running map[int32]Fact[bool]
 	Lines   map[int32]Fact[Lines]
 	Meta    map[int32]Fact[[]MetaProperties]
+}
+
+// Preflight is what the registry of findings says of the cluster before its
+// migration begins.
+type Preflight struct {
+	Blocks   []Blocking
+	Warnings int
+}
+
+// Blocking is one finding that keeps a migration from beginning.
+type Blocking struct {
+	Code    string
+	Safety  bool // nobody may override it
+	Unknown bool // it could not be ruled out
+	Text    string
+	Fix     string
 }
 
 // Holder is /controller. KRaftEpoch is nil when the field is absent (older
@@ -214,16 +231,20 @@ type KeptFile struct {
 
 // Lines are log events of a node after the cursor of the open step.
 type Lines struct {
-	Started     bool                   // its start line was seen
-	ShutDown    bool                   // its clean shutdown line was seen
-	State       cluster.MigrationState // the last replayed one, empty if none
-	CopyDone    bool
-	Fatal       []string // lines of the fatal list
-	StartRace   bool     // the newest process died of the start-up race of a fresh quorum
-	Notes       []string // other known lines, newest last
-	Refused     string   // why registration was refused, last
-	StrayCount  int
-	Unsupported bool // the node has no readable logs (logs: none)
+	Started    bool                   // its start line was seen
+	ShutDown   bool                   // its clean shutdown line was seen
+	State      cluster.MigrationState // the last replayed one, empty if none
+	CopyDone   bool
+	Fatal      []string // lines of the fatal list
+	StartRace  bool     // the newest process died of the start-up race of a fresh quorum
+	Notes      []string // other known lines, newest last
+	Refused    string   // why registration was refused, last
+	StrayCount int
+	// DeadChannels name the threads to the controller that ended in this process:
+	// what a broker sends by them (changes of the ISR, forwarded requests) is
+	// never sent until it is restarted.
+	DeadChannels []string
+	Unsupported  bool // the node has no readable logs (logs: none)
 }
 
 // MetaProperties is meta.properties of one log folder.

@@ -15,6 +15,8 @@ const (
 	// The effective min.insync.replicas of all topics is asked for once a
 	// minute; it is configuration and no restart of ours changes it.
 	minISRMaxAge = 2 * time.Minute
+	// Preflight reads the whole tree and every machine, every two minutes.
+	preflightMaxAge = 6 * time.Minute
 )
 
 // ageRule says when a fact is too old to count.

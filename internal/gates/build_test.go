@@ -69,6 +69,7 @@ func atRest(at time.Time) View {
 	s.Driver = known(facts.Driver{Held: true}, at)
 	s.Deleting = known([]string{}, at)
 	s.Reassigning = known([]string{}, at)
+	s.Preflight = known(facts.Preflight{}, at)
 	s.MinISR = known(map[string]int{"orders": 2}, at)
 	s.Ensemble = known([]facts.ZKMember{{Address: "zk1", Serving: ptr(true)}, {Address: "zk2", Serving: ptr(true)}, {Address: "zk3", Serving: ptr(true)}}, at)
 	s.CanaryStats = known(facts.Canary{Sent: 100, Acked: 100, LastAck: at, MarkerKey: "delete.retention.ms", MarkerValue: "1700", MarkerAt: at.Add(-time.Second)}, at)

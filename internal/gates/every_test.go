@@ -23,7 +23,7 @@ func healthy() map[string][]View {
 	still := []View{finalized(moment.Add(-5 * time.Second)), finalized(moment)}
 	return map[string][]View{
 		ClusterID: at(atRest), OneDriver: at(atRest), Inventory: at(atRest), FilesOurs: at(provisioned), FlagGuard: at(loaded),
-		BrokersZK: at(atRest), HolderBroker: at(atRest), NoMigration: at(atRest), SameIBP: at(atRest), FoldersFree: at(atRest),
+		BrokersZK: at(atRest), HolderBroker: at(atRest), Preflight: at(atRest), PreflightUse: at(atRest), NoMigration: at(atRest), SameIBP: at(atRest), FoldersFree: at(atRest),
 		ControllersOff: at(atRest), NothingDeleting: at(atRest),
 		QuorumFormed: at(provisioned), ControllersReg: at(provisioned), MetadataVersion: at(provisioned), PreMigration: at(provisioned), MigrationFresh: at(provisioned),
 		BrokersRegistered: at(loaded), OthersReady: at(rolling), StateMigration: at(loaded), HolderKRaft: at(loaded), DualWrite: moved,

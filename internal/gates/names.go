@@ -16,10 +16,12 @@ const (
 
 	// Before provisioning.
 	BrokersZK       = "brokers-zookeeper-mode"
-	HolderBroker    = "controller-is-broker"  // /controller held by a broker
-	NoMigration     = "migration-absent"      // no /migration left over
-	SameIBP         = "same-protocol-version" // all brokers agree on inter.broker.protocol.version and it is 3.9 capable
-	FoldersFree     = "controller-folders"    // absent, empty or already formatted for this cluster and node
+	HolderBroker    = "controller-is-broker"   // /controller held by a broker
+	Preflight       = "preflight"              // no finding about safety
+	PreflightUse    = "preflight-availability" // no finding about availability
+	NoMigration     = "migration-absent"       // no /migration left over
+	SameIBP         = "same-protocol-version"  // all brokers agree on inter.broker.protocol.version and it is 3.9 capable
+	FoldersFree     = "controller-folders"     // absent, empty or already formatted for this cluster and node
 	ControllersOff  = "controllers-not-running"
 	NothingDeleting = "no-pending-deletions"
 

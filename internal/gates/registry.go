@@ -66,6 +66,8 @@ var table = []gate{
 	safety(SameIBP, "MIG114", "All brokers have one inter.broker.protocol.version, and it can migrate.", judgeSameIBP),
 	safety(FoldersFree, "MIG115", "The controllers' folders are free or formatted for them.", judgeFoldersFree),
 	safety(ControllersOff, "MIG116", "No controller runs that is not ours.", judgeControllersOff),
+	safety(Preflight, "MIG118", "Preflight found nothing that makes the migration stall, fail or lose data.", judgePreflight),
+	availability(PreflightUse, "MIG119", "Preflight found nothing that costs availability.", judgePreflightUse),
 	safety(NothingDeleting, "MIG117", "No topic is pending deletion.", judgeNothingDeleting),
 
 	safety(QuorumFormed, "MIG121", "One controller leads and every controller is a voter that caught up.", judgeQuorumFormed),

@@ -71,6 +71,7 @@ func (machine) Stat(context.Context, string) (remote.Info, error) { return remot
 // healthy answers every question at once.
 func healthy() sources {
 	return sources{
+		preflight: func(context.Context, facts.Snapshot) (facts.Preflight, error) { return facts.Preflight{}, nil },
 		zk: zookeeperSource{
 			clusterID:  says("abc"),
 			holder:     says(facts.Holder{Present: true, ID: 2, Ephemeral: true}),

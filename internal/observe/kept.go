@@ -81,10 +81,15 @@ const (
 	topicsEvery = 10 * time.Second
 	topicsSoon  = time.Second
 	minISREvery = time.Minute
-	retryEvery  = 2 * time.Second // after a failure, or when something is missing
+	// A survey reads every znode and looks at every machine.
+	preflightEvery = 2 * time.Minute
+	preflightLimit = 5 * time.Minute
+	retryEvery     = 2 * time.Second // after a failure, or when something is missing
 
 	topicsSource = "scan of /brokers/topics"
 	minISRSource = "min.insync.replicas through brokers"
+
+	preflightSource = "survey of znodes, brokers and machines"
 )
 
 // MarkTopics makes the next round that wants topics begin a new scan at once:
@@ -145,4 +150,17 @@ func taken[T any](o *Observer, k *kept[T], source string, ready <-chan struct{},
 		},
 		missing: now,
 	}
+}
+
+// preflight begins a survey when one is due, on top of what this round saw, and
+// takes the last finished one.
+func (o *Observer) preflight(ctx context.Context, s *facts.Snapshot, want Want) {
+	if !want.Preflight || ctx.Err() != nil {
+		return
+	}
+	seen := *s
+	o.finding.refresh(ctx, o, preflightSource, preflightEvery, preflightLimit, func(ctx context.Context) (facts.Preflight, error) {
+		return o.sources.preflight(ctx, seen)
+	})
+	s.Preflight = o.finding.answer(preflightSource, o.deps.Now())
 }

@@ -46,6 +46,7 @@ type Want struct {
 	TopicsSoon bool    // as Topics, and a new reading each second instead of every ten
 	Quorum     bool    // DescribeQuorum and ApiVersions of each controller
 	Log        bool    // the metadata log; implies Quorum. Without it what was read is forgotten: the quorum is gone
+	Preflight  bool    // the findings of preflight, at most some minutes old
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
 	Named      bool    // whom each broker takes for the controller
 	Lines      []int32 // nodes whose logs are followed from their mark on
@@ -68,6 +69,7 @@ type Observer struct {
 	book    addressBook
 	topics  kept[facts.ZKTopics]
 	minISR  kept[map[string]int]
+	finding kept[facts.Preflight]
 	logs    map[int32]*nodeLog // one for each node of the inventory
 	seen    facts.Snapshot     // machine facts of earlier rounds; belongs to the round whose turn it is
 }
@@ -144,6 +146,7 @@ func (o *Observer) Round(ctx context.Context, want Want) facts.Snapshot {
 	o.keepMachines(&s, want)
 	o.canary(&s)
 	o.learnTopics(s)
+	o.preflight(ctx, &s, want)
 	if want.Log {
 		s.Log = logOfLeader(s, o.m.Inventory().Controllers)
 	}

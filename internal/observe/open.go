@@ -1,8 +1,14 @@
 package observe
 
 import (
+	"context"
+
+	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/facts"
+	"migrator/internal/findings"
 	"migrator/internal/kafkaread"
+	"migrator/internal/survey"
 	"migrator/internal/zkread"
 )
 
@@ -28,6 +34,14 @@ func open(m config.Migration) (sources, error) {
 		brokers:     openBrokers(brokers),
 		controllers: openControllers(controllers),
 		nodes:       openNodes(),
+		preflight: func(ctx context.Context, snap facts.Snapshot) (facts.Preflight, error) {
+			s, err := survey.Read(ctx, m, snap, nil)
+			if err != nil {
+				return facts.Preflight{}, err
+			}
+			before := cluster.Initial
+			return findings.Summary(findings.Judge(s, &before)), nil
+		},
 		close: func() error {
 			brokers.Close()
 			controllers.Close()

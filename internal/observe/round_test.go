@@ -15,7 +15,7 @@ import (
 	"migrator/internal/remote"
 )
 
-var everything = Want{Files: true, Meta: true, Topics: true, Quorum: true, Log: true, MinISR: true, Lines: []int32{1}}
+var everything = Want{Files: true, Meta: true, Topics: true, Quorum: true, Log: true, MinISR: true, Preflight: true, Lines: []int32{1}}
 
 func TestAHealthyClusterIsKnownInOneRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ type sources struct {
 	brokers     brokersSource
 	controllers controllersSource
 	nodes       nodesSource
+	preflight   func(context.Context, facts.Snapshot) (facts.Preflight, error)
 	close       func() error
 }
 

@@ -122,7 +122,7 @@ func (m *Machine) eagerNow() bool {
 }
 
 func (m *Machine) want() observe.Want {
-	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Topics: m.needsTopics()}
+	w := observe.Want{Files: true, Meta: true, MinISR: true, Quorum: true, Topics: m.needsTopics(), Preflight: m.atTheBeginning()}
 	// With every controller stopped for good nobody leads; waiting for a leader
 	// would only make the controllerless window longer.
 	w.Log = len(m.state.Down) < len(m.inv.Controllers)
@@ -135,12 +135,21 @@ func (m *Machine) want() observe.Want {
 		w.TopicsSoon = slices.Contains(step.Done, gates.Parity) || slices.Contains(step.Done, gates.StoresAgree)
 		w.Named = slices.Contains(step.Done, gates.Follows)
 	}
-	for _, c := range m.inv.Controllers {
-		if !slices.Contains(w.Lines, c.ID) {
-			w.Lines = append(w.Lines, c.ID)
+	heard := slices.Clone(m.inv.Controllers)
+	if m.state.Run != nil && m.state.Run.Plan.Revert {
+		heard = append(heard, m.inv.Brokers...)
+	}
+	for _, n := range heard {
+		if !slices.Contains(w.Lines, n.ID) {
+			w.Lines = append(w.Lines, n.ID)
 		}
 	}
 	return w
+}
+
+// atTheBeginning: the plan whose steps make the first controller is still to be approved.
+func (m *Machine) atTheBeginning() bool {
+	return m.seen && m.state.Run == nil && !m.state.Adopt && m.state.Phase == cluster.Initial && m.state.Completed[cluster.Initial].IsZero()
 }
 
 // needsTopics: the full scan of ZooKeeper runs only where parity is asked for.

@@ -120,7 +120,7 @@ func (w *world) Round(context.Context, observe.Want) facts.Snapshot {
 	defer w.mu.Unlock()
 	now := time.Now()
 	s := facts.Snapshot{Begun: now, ClusterID: known("abcDEFghiJKLmnoPQRstuA"), ZKEpoch: known(facts.ZKEpoch{Present: true, Value: 4}), Writable: known(true),
-		Driver: known(facts.Driver{Held: true}), Deleting: known([]string{}), Reassigning: known([]string{}), MinISR: known(map[string]int{"orders": 2}),
+		Driver: known(facts.Driver{Held: true}), Deleting: known([]string{}), Preflight: known(facts.Preflight{}), Reassigning: known([]string{}), MinISR: known(map[string]int{"orders": 2}),
 		Ensemble: known([]facts.ZKMember{{Address: "zk", Serving: ptr(true)}}), Holder: known(facts.Holder{Present: true, ID: w.holder, Ephemeral: true}),
 		Migration: known(facts.MigrationZnode{Present: true}), Quorum: map[int32]facts.Fact[facts.Quorum]{}, API: map[int32]facts.Fact[facts.API]{},
 		Files: map[int32]facts.Fact[facts.File]{}, Running: map[int32]facts.Fact[bool]{}, Lines: map[int32]facts.Fact[facts.Lines]{}, Meta: map[int32]facts.Fact[[]facts.MetaProperties]{}}

@@ -29,7 +29,7 @@ func Table() []Row {
 	return []Row{{
 		Phase:    cluster.Initial,
 		Where:    "all brokers in ZooKeeper mode, controllers up or not",
-		Enter:    gatesOf(healthy, gates.BrokersZK, gates.HolderBroker, gates.NoMigration, gates.SameIBP, gates.FoldersFree, gates.ControllersOff, gates.NothingDeleting),
+		Enter:    gatesOf(healthy, gates.BrokersZK, gates.HolderBroker, gates.Preflight, gates.PreflightUse, gates.NoMigration, gates.SameIBP, gates.FoldersFree, gates.ControllersOff, gates.NothingDeleting),
 		Work:     "provision controllers: save znodes and files; write, format and start all controllers with the migration flag",
 		Done:     gatesOf(nil, gates.ClusterID, gates.QuorumFormed, gates.ControllersReg, gates.MetadataVersion, gates.PreMigration, gates.MigrationFresh),
 		WayBack:  "stop the controllers, delete /migration",

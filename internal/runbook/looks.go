@@ -61,6 +61,8 @@ func (w *writer) lookCluster(gate string, _ plan.Step) ([]look, bool) {
 		return []look{{t.zkGet("/migrator/driver"), "`Node does not exist`: no service drives the cluster"}}, true
 	case gates.Inventory:
 		return []look{{t.zk("ls", "/brokers/ids"), "names no broker but " + ids(m, cluster.Broker)}, {t.quorum("--replication"), "names no other node than those above, once controllers run"}}, true
+	case gates.Preflight, gates.PreflightUse:
+		return []look{{Shell([]string{"migrator", "preflight", m.Name, "--config", "migrations.yaml"}), "exits 0: nothing blocks; it needs no service and changes nothing"}}, true
 	case gates.Ensemble:
 		return []look{{w.members(), "more than half of the servers answer with a `Mode:`"}}, true
 	case gates.EnsembleWhole:

@@ -23,6 +23,7 @@ func (c *Cluster) zooKeeperFacts(s *facts.Snapshot, begun time.Time) {
 	s.Registered = zk(c, c.registeredView(), "/brokers/ids", begun)
 	s.Writable = zk(c, true, "our znode", begun)
 	s.Driver = zk(c, facts.Driver{Held: true}, "our znode", begun)
+	s.Preflight = zk(c, facts.Preflight{}, "survey", begun)
 	s.Deleting = zk(c, []string{}, "/admin/delete_topics", begun)
 	marker := map[string]string{}
 	if t := z.topics[c.cfg.Canary.Topic]; t != nil && t.marker != "" {
