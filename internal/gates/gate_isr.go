@@ -120,6 +120,7 @@ func (l *look) wholeISR() {
 		if !isrHolds(l.v, p) {
 			name := partitionName(p.Topic, p.Partition)
 			l.bad(name, "%s: ISR %s of replicas %s", name, idList(p.ISR), idList(p.Replicas))
+			l.cutOff(p)
 		} else if len(p.ISR) < len(p.Replicas) {
 			short++
 		}
@@ -128,6 +129,17 @@ func (l *look) wholeISR() {
 	if short > 0 {
 		l.note("%s short before the plan, and no shorter now", plural(short, "was", "were"))
 	}
+}
+
+// cutOff says why waiting does not help where the leader cannot ask the
+// controller for a change of the ISR any more.
+func (l *look) cutOff(p facts.Partition) {
+	lines, ok := peek(l, l.v.Snapshot.Lines[p.Leader])
+	if !ok || !p.HasLeader || len(lines.DeadChannels) == 0 {
+		return
+	}
+	l.todo = fmt.Sprintf("Broker %d leads these partitions and its thread to the controller has ended (%s: a fault of Kafka as it changed to another controller): it changes no ISR until it is restarted. "+
+		"Restart broker %d as it is, and the step goes on; without its restart nothing moves.", p.Leader, listed(lines.DeadChannels, ", "), p.Leader)
 }
 
 func judgeISRWhole(l *look) {

@@ -139,6 +139,12 @@ func TestPartitionsStayAvailable(t *testing.T) {
 			}},
 		{name: "after the batch its replicas are still behind", from: rolling, gate: ISRAsBefore, want: Fail, says: "orders-0", doing: "have not caught up", edit: isr(0, 2, 3)},
 
+		{name: "their leader can no longer ask for a change of the ISR", from: rolling, gate: ISRAsBefore, want: Fail, says: "orders-0", doing: "Restart broker 2 as it is",
+			edit: both(isr(0, 2, 3), func(v *View) {
+				partition(v, 0, func(p *facts.Partition) { p.HasLeader, p.Leader = true, 2 })
+				v.Snapshot.Lines[2] = known(facts.Lines{DeadChannels: []string{"zk-broker-2-to-controller-alter-partition"}}, v.Now)
+			})},
+
 		{name: "a partition without a leader", from: dualWriting, gate: NoOffline, want: Fail, says: "orders-0 has no leader",
 			edit: func(v *View) { partition(v, 0, func(p *facts.Partition) { p.HasLeader = false }) }},
 		{name: "one offline before the plan", from: dualWriting, gate: NoOffline, want: Pass, says: "1 is offline before",

@@ -53,6 +53,7 @@ const (
 	ZKFenced            Kind = "zk-fenced"             // another controller writes to ZooKeeper
 	ElectionFailed      Kind = "election-failed"       // no leader for a partition; normal with one replica
 	WithoutTransactions Kind = "without-transactions"  // IBP below 3.6-IV1: the copy will not begin
+	ChannelDied         Kind = "channel-died"          // seen in 3.9.2: "A metric named ... already exists"; until its restart the broker sends none of these requests
 	ZKErrorWillRetry    Kind = "zk-error-will-retry"
 	ClaimFailed         Kind = "claim-failed" // /controller could not be taken
 )

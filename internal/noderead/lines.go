@@ -45,7 +45,7 @@ func (s *Summary) Add(events []Event) {
 // Lines is what was seen so far.
 func (s *Summary) Lines() facts.Lines {
 	l := s.lines
-	l.Fatal, l.Notes = slices.Clone(l.Fatal), slices.Clone(l.Notes)
+	l.Fatal, l.Notes, l.DeadChannels = slices.Clone(l.Fatal), slices.Clone(l.Notes), slices.Clone(l.DeadChannels)
 	return l
 }
 
@@ -55,6 +55,7 @@ func fold(l facts.Lines, e Event) facts.Lines {
 		// A new life: the end of the one before is no longer the node's state,
 		// and what it died of is history.
 		l.Started, l.ShutDown, l.StartRace = false, false, false
+		l.DeadChannels = nil
 		for _, text := range l.Fatal {
 			l.Notes = keepNewest(l.Notes, text)
 		}
@@ -73,6 +74,8 @@ func fold(l facts.Lines, e Event) facts.Lines {
 		l.CopyDone = true
 	case Refused:
 		l.Refused = e.Fields["reason"]
+	case ChannelDied:
+		l.DeadChannels = keepNewest(l.DeadChannels, e.Fields["channel"])
 	case StrayFound:
 		l.StrayCount += strayCount(e)
 	default: // every other kind is a note only

@@ -133,6 +133,7 @@ func TestRealLogs(t *testing.T) {
 		file string
 		want map[Kind]int
 	}{
+		{"cut-off-broker.log", map[Kind]int{NewKRaftController: 1, ChannelDied: 1}},
 		{"epoch-hazard-broker.log", map[Kind]int{EpochTooHigh: 3}},
 		{"flagless-follower-wins-controller.log", map[Kind]int{ControllerRegistered: 1, StartedKRaft: 1, BecameActive: 1, ActivatedCompleting: 1, StateChanged: 1, Refused: 2}},
 		{"ghost-broker-controller.log", map[Kind]int{StartedKRaft: 1, ControllerRegistered: 1, DriverMoved: 3, WaitsForControllers: 2, WaitsForBrokers: 8}},

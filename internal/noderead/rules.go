@@ -71,6 +71,10 @@ var rules = []rule{
 	match(Normal, NewZKController, "recorded new zk controller", `(?:\[(?P<channel>[^\[\]]+)\]:? )?Recorded new ZK controller, from now on will use node (?P<node>.+)`),
 	match(Normal, NewKRaftController, "recorded new kraft controller", `(?:\[(?P<channel>[^\[\]]+)\]:? )?Recorded new KRaft controller, from now on will use node (?P<node>.+)`),
 
+	// The thread that carries a broker's requests to the controller ends as it
+	// changes from one kind of controller to the other, and nothing starts it again.
+	match(Watch, ChannelDied, "-channel-manager]: error due to", `\[(?P<channel>[\w-]+)-channel-manager\]: Error due to`),
+
 	// QuorumController (controller.log). The activation summary is one line.
 	match(Normal, StateChanged, "zkmigrationstaterecord changing", ident+`Replayed a ZkMigrationStateRecord changing the migration state from (?P<from>\w+) to (?P<to>\w+)`),
 	match(Normal, BecameActive, "becoming the active controller", ident+`Becoming the active controller at epoch (?P<epoch>\d+)`),

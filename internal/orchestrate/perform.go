@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"migrator/internal/cluster"
 	"migrator/internal/facts"
 	"migrator/internal/gates"
 	"migrator/internal/phases"
@@ -67,6 +68,9 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 		}
 		baseline.Cursors = cursors
 	}
+	if step.Kind == plan.Znodes {
+		baseline.Cursors = m.markBrokers(ctx)
+	}
 	if step.Kind == plan.SoakBegin {
 		soak := phases.Soak{Phase: m.state.Run.Plan.Phase, Required: m.state.Run.Plan.Limits.Soak, Running: true}
 		m.clock = phases.Clock{Soak: soak}
@@ -76,6 +80,17 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 	}
 	return m.append(phases.KindOpened, service, phases.Body{Opened: &phases.Opened{Step: step.ID, Baseline: baseline,
 		Verdicts: m.seenVerdicts(phases.StepKey(step.ID, "before"))}})
+}
+
+// markBrokers has the logs of all brokers followed from before they change to
+// another controller, which some of them do not survive whole. A broker whose
+// logs cannot be marked is just not heard.
+func (m *Machine) markBrokers(ctx context.Context) map[int32]string {
+	cursors, err := m.markLogs(ctx, cluster.IDs(m.inv.Brokers))
+	if err != nil {
+		m.deps.Log.Warn("not every broker's log is followed", "cluster", m.cfg.Name, "error", err.Error())
+	}
+	return cursors
 }
 
 // markLogs makes the logs of these nodes count from now on.

@@ -33,6 +33,10 @@ func TestTheHolderOfTheRoleNowComesLast(t *testing.T) {
 	}
 	unknownHolder := provisioned()
 	unknownHolder.Holder = unknown[facts.Holder]("session expired")
+	cutOff := func(s facts.Snapshot, id int32) facts.Snapshot {
+		s.Lines = map[int32]facts.Fact[facts.Lines]{id: known(facts.Lines{DeadChannels: []string{"zk-broker-to-controller-alter-partition"}})}
+		return s
+	}
 	noHolder := provisioned()
 	noHolder.Holder = known(facts.Holder{})
 	twoLeaders := ledBy(3001)
@@ -45,6 +49,8 @@ func TestTheHolderOfTheRoleNowComesLast(t *testing.T) {
 		why  string
 	}{
 		{"the first batch is not the holder", load, heldBy(1), "roll-broker-3", ""},
+		{"a broker that lost its way to the controller goes first", load, cutOff(heldBy(2), 3), "roll-broker-3", ""},
+		{"but not before the rest when it holds /controller", load, cutOff(heldBy(2), 2), "roll-broker-1", ""},
 		{"the holder as planned waits", load, heldBy(2), "roll-broker-1", ""},
 		{"a holder that moved between batches waits in its stead", func(t *testing.T) *story { return load(t).closed("roll-broker-1") }, heldBy(3), "roll-broker-2", ""},
 		{"a holder that was rolled already holds nothing back", func(t *testing.T) *story { return load(t).closed("roll-broker-1") }, heldBy(1), "roll-broker-3", ""},

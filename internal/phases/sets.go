@@ -120,11 +120,22 @@ func NextStep(s State, snap facts.Snapshot, inv cluster.Inventory) Upcoming {
 	if why != "" && len(left) > 1 {
 		return Upcoming{Why: why}
 	}
-	pick := slices.IndexFunc(left, func(st plan.Step) bool { return holder == nil || !slices.Contains(st.Batch, *holder) })
+	may := func(st plan.Step) bool { return holder == nil || !slices.Contains(st.Batch, *holder) }
+	pick := slices.IndexFunc(left, func(st plan.Step) bool { return may(st) && cutOff(st, snap) })
 	if pick < 0 {
-		pick = 0
+		pick = slices.IndexFunc(left, may)
 	}
+	pick = max(pick, 0)
 	return Upcoming{Step: &left[pick], Before: beforeOf(s, left[pick])}
+}
+
+// cutOff: a broker of the batch can no longer reach the controller. While it
+// runs, no replica comes back into the ISR of what it leads, so it goes first.
+func cutOff(st plan.Step, snap facts.Snapshot) bool {
+	return slices.ContainsFunc(st.Batch, func(id int32) bool {
+		l, ok := snap.Lines[id].Get()
+		return ok && len(l.DeadChannels) > 0
+	})
 }
 
 // beforeOf are the gates before a step. The last batch of load also wants every
