@@ -23,6 +23,7 @@ type seen struct {
 	located   phases.Located
 	offered   cluster.Phase // whose plan comes next, by the facts alone
 	judgement gates.Judgement
+	holding   []gates.Judged // what keeps a phase that was begun from its end
 }
 
 // notOffline are gates about what only a service has, its lock and its client,
@@ -101,11 +102,16 @@ func (s *seen) judge(m config.Migration, memory gates.Memory, want cluster.Phase
 	view := gates.View{Snapshot: s.snap, Settings: phases.GateSettings(m, s.clusterID, s.snap, nil), Phase: here, DrillsWanted: m.Drill.Kinds, Now: time.Now(), Memory: memory,
 		Soak: gates.Soak{Required: m.Soak(m.Drill.Phase)}}
 	done, memoryAfter := gates.Judge(memory, view, offlineSets(phases.Sets(state, s.snap, m.Inventory(), 1)))
-	s.offered = here
+	s.offered, s.holding = here, nil
 	if phases.PhaseComplete(state, done, 0) {
 		if next, ok := phases.Next(here); ok {
 			s.offered = next
 		}
+	}
+	if s.offered == here && here.Index() > cluster.Initial.Index() {
+		s.holding = slices.DeleteFunc(done.Verdicts, func(v gates.Judged) bool {
+			return v.Result == gates.Pass || !slices.Contains(v.Sets, phases.DoneKey(here))
+		})
 	}
 	if want != "" {
 		s.offered = want

@@ -115,16 +115,25 @@ func (s *seen) findings(m config.Migration) preflightDoc {
 		doc.Phase = &s.located.Phase
 	}
 	for _, v := range s.judgement.Verdicts {
-		info, _ := gates.Describe(v.Gate)
-		f := safety(info.Code, info.Title)
-		f.Gate, f.Kind, f.Source = &info.Name, kindOf(v.Kind), v.Source
-		f.Verdict, f.Evidence, f.ToDo, f.Blocks = v.Result.String(), v.Evidence, v.ToDo, v.Result != gates.Pass
-		doc.put(f)
+		doc.put(judgedGate(v))
+	}
+	for _, v := range s.holding {
+		if !slices.ContainsFunc(s.judgement.Verdicts, func(shown gates.Judged) bool { return shown.Gate == v.Gate }) {
+			doc.put(judgedGate(v))
+		}
 	}
 	if s.located.OK {
 		doc.put(s.plannable(m))
 	}
 	return doc
+}
+
+func judgedGate(v gates.Judged) finding {
+	info, _ := gates.Describe(v.Gate)
+	f := safety(info.Code, info.Title)
+	f.Gate, f.Kind, f.Source = &info.Name, kindOf(v.Kind), v.Source
+	f.Verdict, f.Evidence, f.ToDo, f.Blocks = v.Result.String(), v.Evidence, v.ToDo, v.Result != gates.Pass
+	return f
 }
 
 func (d *preflightDoc) put(f finding) {

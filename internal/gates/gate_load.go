@@ -112,6 +112,9 @@ func judgeStateMigration(l *look) {
 			l.todo = "The migration was finalized; there is no way back and nothing writes to ZooKeeper any more."
 		}
 		l.bad("", "state is %s in the metadata log", state)
+		if state == cluster.StatePreMigration {
+			l.heldBack()
+		}
 	}
 	m, ok := use(l, "/migration", l.v.Snapshot.Migration)
 	switch {
