@@ -145,11 +145,13 @@ func (d *preflightDoc) put(f finding) {
 // the gate that watches the same fault: one cause, one code.
 func (d *preflightDoc) add(list []findings.Finding) {
 	for _, f := range list {
-		if f.Verdict == findings.Found && f.Gate != "" {
-			d.Findings = slices.DeleteFunc(d.Findings, func(other finding) bool {
-				return other.Gate != nil && *other.Gate == f.Gate && other.Verdict != "pass"
-			})
+		if f.Verdict != findings.Found {
+			continue
 		}
+		d.Findings = slices.DeleteFunc(d.Findings, func(other finding) bool {
+			same := other.Gate != nil && *other.Gate == f.Gate || f.Plan && other.Code == codePlan
+			return same && other.Verdict != "pass"
+		})
 	}
 	for _, f := range list {
 		d.put(judgedRow(f))
@@ -165,6 +167,9 @@ func judgedRow(f findings.Finding) finding {
 		out.Verdict, out.Evidence = "pass", "not seen"
 	case findings.Skipped:
 		out.Verdict, out.Evidence = "skipped", "says nothing of a cluster in this phase"
+		if f.Behind != "" {
+			out.Evidence = "cannot be looked for: see " + f.Behind
+		}
 	case findings.Found:
 		out.Verdict, out.Evidence = "fail", fmt.Sprintf("%s: %s", f.Items[0].Where, f.Items[0].Seen)
 		out.ToDo = f.Items[0].Fix

@@ -254,6 +254,8 @@ type MetaProperties struct {
 	Version   int
 	ClusterID string
 	NodeID    string
+	// DirectoryID is empty until the node has run in migration or KRaft mode (KIP-858).
+	DirectoryID string
 }
 
 // Mode is how a node runs now, told by its ApiVersions: ZooKeeper-mode brokers

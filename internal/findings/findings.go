@@ -36,6 +36,9 @@ type Row struct {
 	Gate string
 	// Start: says something only of a cluster whose migration has not begun.
 	Start bool
+	// Plan: as long as it is there no plan can be made, which preflight then does
+	// not say again.
+	Plan bool
 }
 
 // Verdict is what became of looking for a finding.
@@ -46,7 +49,7 @@ const (
 	Clear   Verdict = "clear"
 	Found   Verdict = "found"
 	Unknown Verdict = "unknown"
-	Skipped Verdict = "skipped" // it says nothing of a cluster in this phase
+	Skipped Verdict = "skipped" // it says nothing of a cluster in this phase, or another finding says why it cannot be looked for
 )
 
 // Item is one place where a finding was seen.
@@ -64,6 +67,9 @@ type Finding struct {
 	// Missing says what could not be seen and how to make it visible. Beside
 	// items it means that there may be more.
 	Missing []Gap
+	// Behind is the code of the finding that explains why not everything could be
+	// looked at; that one blocks, not this one.
+	Behind string
 	// Waived is the reason in migrations.yaml, for a warning.
 	Waived string
 }

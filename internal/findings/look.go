@@ -14,6 +14,7 @@ type look struct {
 	s     *Survey
 	items []Item
 	gaps  []Gap
+	cause string // the code of the finding that explains why not all could be seen
 }
 
 // found notes one place. seen must hold no secret; fix says what to do there.
@@ -28,6 +29,9 @@ func (l *look) unsure(cause, how string) {
 		l.gaps = append(l.gaps, g)
 	}
 }
+
+// behind notes that what is missing here is another finding's to say.
+func (l *look) behind(code string) { l.cause = code }
 
 // need reads a fact that the check cannot do without.
 func need[T any](l *look, what string, f facts.Fact[T], how string) (T, bool) {
@@ -61,13 +65,15 @@ func (l *look) znode(path string) (z Znode, present, ok bool) {
 }
 
 func (l *look) finding(r Row) Finding {
-	out := Finding{Row: r, Verdict: Clear, Items: l.items, Missing: l.gaps}
+	out := Finding{Row: r, Verdict: Clear, Items: l.items, Missing: l.gaps, Behind: l.cause}
 	slices.SortStableFunc(out.Items, func(a, b Item) int { return cmp.Compare(a.Where, b.Where) })
 	switch {
 	case len(l.items) > 0:
 		out.Verdict = Found
 	case len(l.gaps) > 0:
 		out.Verdict = Unknown
+	case l.cause != "":
+		out.Verdict = Skipped
 	}
 	return out
 }

@@ -38,6 +38,9 @@ func metaProperties(ctx context.Context, machine remote.Node, dirs []string) ([]
 		if m.ClusterID != nil {
 			f.ClusterID = *m.ClusterID
 		}
+		if m.DirectoryID != nil {
+			f.DirectoryID = *m.DirectoryID
+		}
 		if m.NodeID != nil {
 			f.NodeID = strconv.FormatInt(int64(*m.NodeID), 10)
 		}
