@@ -33,7 +33,7 @@ func FromBroker(file []byte) (InterBroker, error) {
 	taken := map[string]bool{}
 	for _, f := range families(name, protocol) {
 		for _, key := range doc.Keys() {
-			if !f.has(key) || taken[key] {
+			if !f.has(key) || taken[key] || f.when != nil && !f.when(doc) {
 				continue
 			}
 			taken[key] = true
@@ -94,50 +94,4 @@ func interBrokerListener(doc *Document) (string, string, error) {
 		return "", "", fmt.Errorf("inter.broker.listener.name=%s is not in listener.security.protocol.map", bounded(name))
 	}
 	return name, protocol, nil
-}
-
-// family is a group of broker keys that controllers take over.
-type family struct {
-	keys   []string // exact, or a prefix when it ends in a dot
-	own    bool     // a value the controller's file has already is kept
-	reason string
-	source string
-}
-
-func (f family) has(key string) bool {
-	if key == "zookeeper.connect" || key == migrationFlag {
-		return false
-	}
-	for _, k := range f.keys {
-		if key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) {
-			return true
-		}
-	}
-	return false
-}
-
-// families is the whole list of what is carried over. Everything else of a
-// broker's file stays with the broker: vendor keys and client listeners keep a
-// controller from starting.
-func families(listener, protocol string) []family {
-	all := []family{
-		{keys: []string{"zookeeper."}, reason: "the controller reads and writes ZooKeeper until the migration is finalized", source: "KIP-866"},
-		{keys: []string{"config.providers", "config.providers."}, reason: "placeholders in carried values need their providers", source: "KIP-421"},
-		{keys: []string{"super.users", "allow.everyone.if.no.acl.found", "principal.builder.class", "ssl.principal.mapping.rules", "sasl.kerberos.principal.to.local.rules"},
-			reason: "the controller authorizes forwarded requests and the brokers themselves", source: "KIP-801"},
-		{keys: []string{"default.replication.factor", "num.partitions", "min.insync.replicas", "unclean.leader.election.enable", "auto.leader.rebalance.enable",
-			"leader.imbalance.", "create.topic.policy.class.name", "alter.config.policy.class.name", "alter.config.policy.kraft.compatibility.enable", "controller.quota.window."},
-			reason: "KRaft evaluates this on the controller", source: "Kafka 3.9 ControllerServer"},
-		{keys: []string{"delegation.token."}, reason: "tokens are verified with the brokers' key on the controller", source: "KAFKA-15219"},
-		{keys: []string{"password.encoder."}, reason: "the copy decodes encrypted settings of ZooKeeper with the brokers' secret", source: "Kafka 3.9 manual, migration"},
-	}
-	if strings.HasPrefix(strings.ToUpper(protocol), "SASL_") {
-		all = append(all, family{keys: []string{"sasl.mechanism.inter.broker.protocol", "sasl.enabled.mechanisms", "sasl.kerberos.service.name"},
-			own: true, reason: "in hybrid mode the controller logs in to the brokers", source: "KAFKA-15670"})
-	}
-	if strings.HasSuffix(strings.ToUpper(protocol), "SSL") {
-		all = append(all, family{keys: []string{"ssl."}, own: true, reason: "in hybrid mode the controller calls the brokers over TLS", source: "KAFKA-15670"})
-	}
-	return append(all, family{keys: []string{"listener.name." + strings.ToLower(listener) + "."},
-		own: true, reason: "in hybrid mode the controller calls the brokers on this listener", source: "KAFKA-15670"})
 }

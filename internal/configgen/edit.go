@@ -72,15 +72,10 @@ func (d *Document) Rename(key, to string) error {
 // Remove deletes every entry of a key with its continuation lines; comments
 // stay. It answers how many entries went.
 func (d *Document) Remove(key string) (int, error) {
-	return d.removeKeys(func(k string) bool { return k == key })
-}
-
-// removeKeys deletes in one pass, however many keys are meant.
-func (d *Document) removeKeys(meant func(key string) bool) (int, error) {
 	var raw []byte
 	n, kept := 0, 0
 	for _, e := range d.entries {
-		if meant(e.Key) {
+		if e.Key == key {
 			raw = append(raw, d.raw[kept:e.span.start]...)
 			kept = e.span.end
 			n++

@@ -30,7 +30,7 @@ func TestTheJDKReadsWhatThisPackageReads(t *testing.T) {
 	j := startJDK(t)
 	short, long := 6, 8000
 	if testing.Short() {
-		short, long = 5, 2000
+		short, long = 4, 1000
 	}
 	every(`\=# a`+"\n\r", short, j.reads)
 	seed := randomSeed(t)

@@ -2,6 +2,7 @@ package configgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"migrator/internal/cluster"
@@ -10,7 +11,13 @@ import (
 // notes lists what is legal but often a mistake. They never quote secrets.
 func notes(before *Document, in input) []string {
 	after, role := in.doc, in.node.Role
-	out := saslNotes(in)
+	out := append(saslNotes(in), tlsNotes(in)...)
+	if role == cluster.Controller {
+		out = append(out, elsewhereNotes(in)...)
+	}
+	if note := foreignNote(after); note != "" {
+		out = append(out, note)
+	}
 	if before.HasBOM() {
 		out = append(out, "the file begins with a byte order mark, which Java takes as part of the first key")
 	}
@@ -58,6 +65,78 @@ func saslNotes(in input) []string {
 		out = append(out, key+" is not set, so the controllers' listener also wants every mechanism of sasl.enabled.mechanisms")
 	}
 	return out
+}
+
+// tlsNotes: with TLS on the controllers' listener a controller needs a key, and
+// everybody who calls it a trust store; Kafka starts without either.
+func tlsNotes(in input) []string {
+	name := in.settings.Quorum.ListenerName
+	if !has(in, "controller.listener.names") || !strings.HasSuffix(in.settings.Quorum.ListenerProtocol, "SSL") {
+		return nil
+	}
+	set := func(keys ...string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool {
+			return has(in, key) || has(in, "listener.name."+strings.ToLower(name)+"."+key)
+		})
+	}
+	var out []string
+	if in.node.Role == cluster.Controller && !set("ssl.keystore.location", "ssl.keystore.key") {
+		out = append(out, "the controllers' listener has TLS, and this controller no ssl.keystore: nobody can connect to it")
+	}
+	if !set("ssl.truststore.location", "ssl.truststore.certificates") {
+		out = append(out, "the controllers' listener has TLS, and the file no ssl.truststore: only what Java itself trusts is trusted")
+	}
+	return out
+}
+
+// elsewhereNotes name what a controller needs beside its file.
+func elsewhereNotes(in input) []string {
+	var out []string
+	providers := false
+	for _, key := range in.doc.Keys() {
+		value, _ := in.doc.Value(key)
+		class := strings.TrimSpace(value)
+		ours := strings.HasPrefix(class, "org.apache.kafka.") || strings.HasPrefix(class, "kafka.")
+		if strings.Contains(key, ".class") && class != "" && !ours && key != "authorizer.class.name" {
+			out = append(out, fmt.Sprintf("%s names %s: the controller needs its jar, and in its settings whatever keys it has of its own", bounded(key), bounded(Redact(key, class))))
+		}
+		providers = providers || strings.Contains(value, "${")
+	}
+	if providers && has(in, "config.providers") {
+		out = append(out, "values come from config.providers: the files and variables that these read must exist on the controller")
+	}
+	ib := in.settings.InterBroker
+	login := func(key string) bool {
+		return strings.HasPrefix(key, "listener.name."+strings.ToLower(ib.Listener)+".") && strings.HasSuffix(key, ".sasl.jaas.config")
+	}
+	if strings.HasPrefix(strings.ToUpper(ib.Protocol), "SASL_") && !slices.ContainsFunc(in.doc.Keys(), login) {
+		out = append(out, fmt.Sprintf("the controller logs in to the brokers on listener %s: the file has no login for that, so its JAAS file needs one", bounded(ib.Listener)))
+	}
+	if acl, err := boolean(in.doc, "zookeeper.set.acl"); err == nil && acl && !has(in, "zookeeper.ssl.client.enable") {
+		out = append(out, "zookeeper.set.acl is true: the controller's JAAS file needs the Client section of the brokers")
+	}
+	return out
+}
+
+// foreignNote: a key that only begins like Kafka's is somebody else's, or a
+// misspelt one that Kafka ignores without a word.
+func foreignNote(doc *Document) string {
+	var foreign []string
+	for _, key := range doc.Keys() {
+		if strings.HasPrefix(key, "zookeeper.") && key != migrationFlag && !slices.Contains(zooKeeperKeys(), key) {
+			foreign = append(foreign, bounded(key))
+		}
+	}
+	if len(foreign) == 0 {
+		return ""
+	}
+	const shown = 5
+	more := ""
+	if len(foreign) > shown {
+		more = fmt.Sprintf(" and %d more", len(foreign)-shown)
+		foreign = foreign[:shown]
+	}
+	return fmt.Sprintf("Kafka has no setting %s%s: left alone", strings.Join(foreign, ", "), more)
 }
 
 func joinLines(lines []int) string {

@@ -3,7 +3,6 @@ package configgen
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"migrator/internal/cluster"
 )
@@ -166,19 +165,11 @@ func (r *renderer) rename(row row) error {
 }
 
 func (r *renderer) remove(row row) error {
-	for _, key := range r.in.doc.Keys() {
-		if row.covers(key) {
-			value, _ := r.in.doc.Value(key)
-			r.changes = append(r.changes, Change{Key: key, Op: opRemove, Before: shown(key, value), Reason: row.reason, Source: row.source})
-		}
+	if value, ok := r.in.doc.Value(row.key); ok {
+		r.changes = append(r.changes, Change{Key: row.key, Op: opRemove, Before: shown(row.key, value), Reason: row.reason, Source: row.source})
 	}
-	_, err := r.in.doc.removeKeys(row.covers)
+	_, err := r.in.doc.Remove(row.key)
 	return err
-}
-
-// covers compares whole keys: a key that merely contains the letters is not meant.
-func (row row) covers(key string) bool {
-	return key == row.key || strings.HasSuffix(row.key, ".") && strings.HasPrefix(key, row.key)
 }
 
 // applyExtra writes the settings of the configuration, except those the mode
@@ -188,7 +179,7 @@ func (r *renderer) applyExtra(rows []row) error {
 	r.extra = nil
 	for i, e := range extra {
 		removed := slices.ContainsFunc(rows, func(row row) bool {
-			return row.op == opRemove && (row.when == nil || row.when(r.in)) && row.covers(e.Key)
+			return row.op == opRemove && (row.when == nil || row.when(r.in)) && row.key == e.Key
 		})
 		later := slices.ContainsFunc(extra[i+1:], func(o Setting) bool { return o.Key == e.Key })
 		if removed || later {

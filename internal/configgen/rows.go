@@ -20,7 +20,7 @@ const manual = "Kafka 3.9 manual, ZooKeeper to KRaft migration"
 // appended in table order.
 type row struct {
 	op     string // opSet adds when absent; opRemove and opRename leave an absent key alone
-	key    string // a prefix when it ends in a dot, with opRemove only
+	key    string
 	to     string // opRename
 	when   func(input) bool
 	value  func(input) (string, error)
@@ -84,12 +84,13 @@ func brokerKRaft() []row {
 		{op: opSet, key: "process.roles", value: text("broker"), reason: "the node runs as a KRaft broker", source: manual},
 	}
 	rows = append(rows, quorumRows()...)
-	return append(rows,
-		row{op: opRemove, key: "authorizer.zookeeper.", when: usesACLAuthorizer, reason: "belongs to AclAuthorizer, which the broker no longer uses", source: manual},
+	rows = append(rows, removeEach(aclAuthorizerKeys(), row{when: usesACLAuthorizer, reason: "belongs to AclAuthorizer, which the broker no longer uses", source: manual})...)
+	rows = append(rows,
 		row{op: opSet, key: "authorizer.class.name", when: usesACLAuthorizer, value: text(standardAuthorizer),
 			reason: "AclAuthorizer would go on serving the old ACLs of ZooKeeper, or not start", source: manual},
-		row{op: opRemove, key: migrationFlag, reason: "with the flag a KRaft broker halts on any failed log directory", source: manual},
-		row{op: opRemove, key: "zookeeper.", reason: "a KRaft broker does not use ZooKeeper", source: manual},
+		row{op: opRemove, key: migrationFlag, reason: "with the flag a KRaft broker halts on any failed log directory", source: manual})
+	rows = append(rows, removeEach(zooKeeperKeys(), row{reason: "a KRaft broker does not use ZooKeeper", source: manual})...)
+	return append(rows,
 		row{op: opRemove, key: "inter.broker.protocol.version", reason: "metadata.version takes its place", source: "KIP-778"},
 		row{op: opRemove, key: "control.plane.listener.name", reason: "a KRaft broker refuses to start with it; the listener itself stays", source: "KAFKA-17790"},
 		row{op: opRemove, key: "broker.id.generation.enable", reason: unused, source: manual},
@@ -121,10 +122,8 @@ func controllerKRaftMigrating(ib InterBroker) []row {
 // controllerKRaft is the finalize step. The first controller that becomes
 // active without the flag ends the migration, so nothing else changes with it.
 func controllerKRaft() []row {
-	return []row{
-		{op: opRemove, key: migrationFlag, reason: "a controller without the flag ends the migration for good", source: "KIP-866"},
-		{op: opRemove, key: "zookeeper.", reason: "the cluster no longer uses ZooKeeper", source: manual},
-	}
+	flag := row{op: opRemove, key: migrationFlag, reason: "a controller without the flag ends the migration for good", source: "KIP-866"}
+	return append([]row{flag}, removeEach(zooKeeperKeys(), row{reason: "the cluster no longer uses ZooKeeper", source: manual})...)
 }
 
 // quorumRows are what every node of the new quorum's cluster needs. The
