@@ -43,7 +43,7 @@ func inZooKeeper() []row {
 	}
 }
 
-func onNodes() []row { return slices.Concat(inFiles()) }
+func onNodes() []row { return slices.Concat(inFiles(), inSecurity(), inListeners(), inLayout()) }
 
 // inFiles are found in properties files and meta.properties.
 func inFiles() []row {
@@ -88,3 +88,73 @@ func inFiles() []row {
 }
 
 func aroundThem() []row { return nil }
+
+// inSecurity are found in what files say of authorizers, logins and secrets.
+func inSecurity() []row {
+	return []row{
+		{Row{Code: "MIG321", Severity: Block, Kind: gates.Safety, Title: "An authorizer does not fit the mode a broker runs in.",
+			Why: "The broker does not start, or denies or allows what it should not.", Reference: "KIP-801"}, authorizersThatCannot},
+		{Row{Code: "MIG322", Severity: Warn, Title: "An authorizer is not Kafka's own.",
+			Why: "It must support KRaft itself; the migration copies the ACLs of AclAuthorizer and of nobody else.", Reference: "KIP-801"}, foreignAuthorizers},
+		{Row{Code: "MIG323", Severity: Block, Kind: gates.Safety, Title: "Brokers disagree on the authorizer.",
+			Why: "The controllers take over one of them and then decide for all.", Reference: "KIP-801"}, authorizersDisagree},
+		{Row{Code: "MIG324", Severity: Block, Kind: gates.Safety, Start: true, Title: "ACLs are kept in another ZooKeeper than the metadata.",
+			Why: "The copy does not see them: after it everything is denied, or everything is allowed.", Reference: "Kafka 3.9 AclAuthorizer, authorizer.zookeeper.url"}, aclsElsewhere},
+		{Row{Code: "MIG325", Severity: Block, Kind: gates.Safety, Title: "Nodes are no super users although there is an authorizer.",
+			Why: "Registrations, votes and fetches of controllers and brokers are denied before ACLs can be read: the quorum does not form.", Reference: "KIP-801"}, noSuperUsers},
+		{Row{Code: "MIG326", Severity: Warn, Title: "super.users is not read the way it is written.",
+			Why: "A name that Kafka builds otherwise is no super user.", Reference: "KIP-801"}, oddSuperUsers},
+		{Row{Code: "MIG327", Severity: Block, Kind: gates.Safety, Start: true, Title: "Brokers disagree on password.encoder.secret.",
+			Why: "The controllers decode encrypted settings with one secret; another broker's abort the copy.", Reference: "KAFKA-14801"}, encoderSecretsDisagree},
+		{Row{Code: "MIG328", Severity: Block, Kind: gates.Safety, Title: "Brokers disagree on the key of delegation tokens.",
+			Why: "Tokens made with one key are refused by the others.", Reference: "KAFKA-15219"}, tokenKeysDisagree},
+		{Row{Code: "MIG329", Severity: Warn, Title: "A principal builder is not Kafka's own.",
+			Why: "KRaft forwards requests with the principal in the builder's own form; without KafkaPrincipalSerde that fails.", Reference: "KIP-590"}, principalBuilders},
+		{Row{Code: "MIG330", Severity: Warn, Title: "A topic or configuration policy moves to the controllers.",
+			Why: "In KRaft mode the controllers enforce it: without its jar they fail, without its settings it decides otherwise.", Reference: "KAFKA-18886, KIP-1252"}, policies},
+		{Row{Code: "MIG331", Severity: Block, Kind: gates.Safety, Plan: true, Title: "Nodes log in to the controllers with SCRAM.",
+			Why: "The credentials lie in the log that a quorum must first read: after a full stop it never forms again.", Reference: "KAFKA-15513"}, scramControllers},
+		{Row{Code: "MIG332", Severity: Warn, Title: "A login of the brokers stands in no properties file, and controllers need it.",
+			Why: "In hybrid mode controllers call the brokers and write ZooKeeper; without the login brokers go on with frozen metadata.", Reference: "KAFKA-15670"}, outsideLogins},
+		{Row{Code: "MIG333", Severity: Block, Kind: gates.Safety, Title: "The controllers' listener is TLS and they get no key store.",
+			Why: "The controllers do not start.", Reference: "Kafka 3.9 manual, encryption with SSL"}, keylessControllers},
+	}
+}
+
+// inListeners are found in what files say of listeners.
+func inListeners() []row {
+	return []row{
+		{Row{Code: "MIG341", Severity: Block, Kind: gates.Safety, Title: "A broker's listener settings contradict each other.", Plan: true,
+			Why: "The broker does not start with them.", Reference: "Kafka 3.9 KafkaConfig"}, contradictoryListeners},
+		{Row{Code: "MIG342", Severity: Block, Kind: gates.Safety, Title: "Brokers disagree on the inter-broker listener.",
+			Why: "Controllers know one; a broker without it is refused, or gets no metadata in hybrid mode.", Reference: "KAFKA-15670, KAFKA-16468"}, interBrokerDisagrees},
+		{Row{Code: "MIG343", Severity: Block, Kind: gates.Safety, Plan: true, Title: "The controllers' listener has a name that a broker uses.",
+			Why: "Kafka refuses it in KRaft mode, and some builds of 3.9 stop advertising the broker's listener before.", Reference: "KAFKA-17788"}, takenListenerNames},
+		{Row{Code: "MIG344", Severity: Block, Kind: gates.Safety, Start: true, Title: "A controller's port is taken on its host.",
+			Why: "The controller cannot bind and the quorum does not form.", Reference: "Kafka 3.9 manual, listeners"}, takenPorts},
+		{Row{Code: "MIG345", Severity: Warn, Title: "A broker is advertised as localhost to other machines.",
+			Why: "Controllers on other hosts call themselves instead of the broker.", Reference: "Kafka 3.9 manual, advertised.listeners"}, advertisedLocalhost},
+		{Row{Code: "MIG346", Severity: Info, Title: "A broker has a control plane listener.",
+			Why: "KRaft mode has none and refuses the key.", Reference: "KAFKA-17790"}, controlPlanes},
+	}
+}
+
+// inLayout are found in how controllers and folders are spread.
+func inLayout() []row {
+	return []row{
+		{Row{Code: "MIG351", Severity: Warn, Title: "A broker sets log.dir and log.dirs.",
+			Why: "Kafka ignores log.dir; whoever reads the file may think that data lies there.", Reference: "Kafka 3.9 manual, log.dirs"}, twoWaysToSayFolders},
+		{Row{Code: "MIG352", Severity: Block, Kind: gates.Availability, Title: "A log folder is listed twice.",
+			Why: "The broker does not start with it.", Reference: "Kafka 3.9 LogManager"}, foldersTwice},
+		{Row{Code: "MIG353", Severity: Info, Title: "Brokers have several log folders.",
+			Why: "During a migration a failed folder stops the whole broker.", Reference: "KAFKA-16431"}, severalFolders},
+		{Row{Code: "MIG354", Severity: Block, Kind: gates.Safety, Title: "A controller's folder is a broker's, or lies in one.",
+			Why: "Formatting and ways back empty or move it, and a broker takes what lies in its folder for partitions.", Reference: "Kafka 3.9 manual, metadata.log.dir"}, sharedFolders},
+		{Row{Code: "MIG359", Severity: Warn, Title: "Controlled shutdown is off.",
+			Why: "Each restart leaves partitions without a leader until the broker's session ends.", Reference: "Kafka 3.9 manual, controlled.shutdown.enable"}, controlledShutdownOff},
+		{Row{Code: "MIG371", Severity: Warn, Title: "One host holds a majority of the controllers.",
+			Why: "Its loss stops the metadata quorum.", Reference: "KIP-595"}, crowdedHost},
+		{Row{Code: "MIG372", Severity: Warn, Title: "One rack holds a majority of the controllers.",
+			Why: "Its loss stops the metadata quorum, and a majority that is gone for good has no supported way back.", Reference: "KIP-595"}, crowdedRack},
+	}
+}
