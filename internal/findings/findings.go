@@ -39,6 +39,8 @@ type Row struct {
 	// Plan: as long as it is there no plan can be made, which preflight then does
 	// not say again.
 	Plan bool
+	// Copy: says something only until Kafka has copied the metadata.
+	Copy bool
 }
 
 // Verdict is what became of looking for a finding.
@@ -90,9 +92,11 @@ func (f Finding) Blocks() bool {
 // facts do not tell where the cluster is.
 func Judge(s Survey, phase *cluster.Phase) []Finding {
 	rows := table()
+	begun := phase != nil && *phase != cluster.Initial
+	copied := begun && (*phase != cluster.Load || s.copied())
 	out := make([]Finding, 0, len(rows))
 	for _, r := range rows {
-		if r.Start && phase != nil && *phase != cluster.Initial {
+		if r.Start && begun || r.Copy && copied {
 			out = append(out, Finding{Row: r.Row, Verdict: Skipped})
 			continue
 		}
@@ -101,4 +105,11 @@ func Judge(s Survey, phase *cluster.Phase) []Finding {
 		out = append(out, l.finding(r.Row))
 	}
 	return out
+}
+
+// copied says whether /migration tells that the copy is done. Unknown is not
+// done: then more is looked for, not less.
+func (s *Survey) copied() bool {
+	m, _ := s.Snapshot.Migration.Get()
+	return m.Offset != nil && *m.Offset > 0
 }

@@ -33,6 +33,10 @@ func table() []row {
 }
 
 func inZooKeeper() []row {
+	return slices.Concat(ofTheCluster(), ofTopics(), ofMoves())
+}
+
+func ofTheCluster() []row {
 	return []row{
 		{Row{Code: "MIG201", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.NoMigration, Title: "/migration exists without content.",
 			Why:       "The controllers try to read it for ever and the copy never begins.",
@@ -40,6 +44,82 @@ func inZooKeeper() []row {
 		{Row{Code: "MIG202", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.NoMigration, Title: "/migration is left over from an earlier migration.",
 			Why:       "Fresh controllers take the copy for done and push their empty metadata over ZooKeeper: every topic is deleted.",
 			Reference: "KAFKA-17146"}, migrationLeftOver},
+		{Row{Code: "MIG203", Severity: Block, Kind: gates.Safety, Gate: gates.ClusterID, Title: "/cluster/id is missing or cannot be understood.",
+			Why:       "Controllers are formatted with the cluster's own id; with another one no broker may register.",
+			Reference: "Kafka 3.9 manual, provisioning the controllers"}, clusterIDBroken},
+		{Row{Code: "MIG204", Severity: Block, Kind: gates.Safety, Title: "The brokers' addresses lead to another cluster than ZooKeeper.",
+			Why:       "One cluster would be looked at and another one migrated.",
+			Reference: "Kafka 3.9 manual, zookeeper.connect"}, otherCluster},
+		{Row{Code: "MIG205", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.HolderBroker, Title: "No living broker is the controller.",
+			Why:       "Nobody elects leaders, and the quorum takes the role over from a state that nobody keeps up.",
+			Reference: "KAFKA-13407"}, noController},
+		{Row{Code: "MIG206", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.HolderBroker, Title: "/controller is held by a KRaft controller of an earlier migration.",
+			Why:       "A new quorum with a lower epoch is refused (ControllerMovedException), and no broker acts meanwhile.",
+			Reference: "KAFKA-16101"}, kraftHolder},
+		{Row{Code: "MIG207", Severity: Block, Kind: gates.Safety, Copy: true, Title: "/controller_epoch is missing or no number.",
+			Why:       "A KRaft controller cannot claim the role: no ZK controller epoch present.",
+			Reference: "Kafka 3.9 KafkaZkClient.tryRegisterKRaftControllerAsActiveController"}, noEpoch},
+		{Row{Code: "MIG208", Severity: Block, Kind: gates.Safety, Copy: true, Title: "/latest_producer_id_block cannot be understood.",
+			Why:       "The copy is aborted and the active controller halts.",
+			Reference: "KAFKA-15552, Kafka 3.9 ProducerIdBlockZNode"}, brokenProducerIDs},
+		{Row{Code: "MIG209", Severity: Warn, Copy: true, Title: "/feature holds something that is not copied or cannot be understood.",
+			Why:       "Finalized features of ZooKeeper mode do not reach the metadata log.",
+			Reference: "KIP-584"}, brokenFeatures},
+	}
+}
+
+func ofTopics() []row {
+	return []row{
+		{Row{Code: "MIG211", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A topic's znode cannot be understood.",
+			Why:       "The copy is aborted at it and the active controller halts, or the topic is lost.",
+			Reference: "Kafka 3.9 TopicZNode"}, brokenTopics},
+		{Row{Code: "MIG212", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A topic has no topic id.",
+			Why:       "The copy is aborted with NoSuchElementException: None.get and the active controller halts; the next one does the same.",
+			Reference: "Kafka 3.9 ZkTopicMigrationClient, KIP-516"}, topicsWithoutID},
+		{Row{Code: "MIG213", Severity: Block, Kind: gates.Safety, Copy: true, Title: "Two topics have the same topic id.",
+			Why:       "In KRaft the id is the topic: one of them takes the other's place.",
+			Reference: "KIP-516"}, sharedTopicIDs},
+		{Row{Code: "MIG214", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A topic's assignment has gaps, empty or doubled replicas.",
+			Why:       "The copy is aborted, or partitions come out that nobody can serve.",
+			Reference: "Kafka 3.9 ZkTopicMigrationClient"}, brokenAssignments},
+		{Row{Code: "MIG215", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A partition's state is missing or cannot be understood.",
+			Why:       "Kafka then takes every replica for in sync at epoch 0: a stale replica may lead, and records are lost without a word.",
+			Reference: "Kafka 3.9 ZkTopicMigrationClient"}, missingStates},
+		{Row{Code: "MIG216", Severity: Block, Kind: gates.Availability, Copy: true, Gate: gates.NoOffline, Title: "A partition has no leader.",
+			Why:       "It is as unavailable after the migration, and each restart makes it harder to tell who has its data.",
+			Reference: "Kafka 3.9 manual, preparing for migration"}, offlinePartitions},
+		{Row{Code: "MIG217", Severity: Block, Kind: gates.Availability, Copy: true, Gate: gates.ISRFull, Title: "A partition has fewer replicas in sync than assigned.",
+			Why:       "No broker that hosts it can be restarted safely, and the roll waits there.",
+			Reference: "Kafka 3.9 manual, preparing for migration"}, shortISR},
+		{Row{Code: "MIG218", Severity: Warn, Copy: true, Title: "A topic has a name that Kafka does not allow.",
+			Why:       "It is copied, and no client can use or delete it by name.",
+			Reference: "Kafka 3.9 Topic.validate"}, illegalNames},
+		{Row{Code: "MIG219", Severity: Info, Copy: true, Title: "Topic names differ only in dots and underscores.",
+			Why:       "Their metrics are mixed, as before the migration.",
+			Reference: "KAFKA-2337"}, collidingNames},
+	}
+}
+
+func ofMoves() []row {
+	return []row{
+		{Row{Code: "MIG221", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A broker that is not alive is named in assignments.",
+			Why:       "The copy waits for its registration without end: Still waiting for ZK brokers found in metadata to register with KRaft.",
+			Reference: "Kafka 3.9 KRaftMigrationDriver"}, ghosts},
+		{Row{Code: "MIG222", Severity: Block, Kind: gates.Availability, Copy: true, Gate: gates.NoReassign, Title: "A reassignment is running.",
+			Why:       "In hybrid mode it stalls or leaves replica folders behind.",
+			Reference: "KAFKA-16120, KAFKA-16121"}, movesInFlight},
+		{Row{Code: "MIG223", Severity: Block, Kind: gates.Availability, Copy: true, Title: "/admin/reassign_partitions is left over or in use.",
+			Why:       "The next broker that becomes controller, in the middle of the roll, begins to move these partitions; a KRaft controller never looks at it.",
+			Reference: "KIP-455"}, oldMove},
+		{Row{Code: "MIG224", Severity: Warn, Copy: true, Title: "A preferred leader election was asked for and not done.",
+			Why:       "The next ZooKeeper controller does it in the middle of the roll; a KRaft controller never looks at it.",
+			Reference: "KIP-460"}, oldElection},
+		{Row{Code: "MIG225", Severity: Block, Kind: gates.Safety, Copy: true, Gate: gates.NothingDeleting, Title: "A topic is pending deletion.",
+			Why:       "It is not copied: its data stays in the brokers' folders as stray directories, or the topic comes back.",
+			Reference: "KAFKA-15605, KAFKA-15799"}, pendingDeletions},
+		{Row{Code: "MIG226", Severity: Warn, Copy: true, Gate: gates.NothingDeleting, Title: "A topic that does not exist is marked for deletion.",
+			Why:       "The mark is a rest; it would delete a topic that is created under this name.",
+			Reference: "KAFKA-15605"}, strayMarks},
 	}
 }
 

@@ -22,6 +22,8 @@ type Survey struct {
 
 	Clients  facts.Fact[[]ZKClient] // who has a connection to ZooKeeper
 	Machines map[int32]Machine      // what was looked at on each node
+
+	parsed *parsed // filled by the first check that reads topics
 }
 
 // Setting is one effective setting as a broker reports it. Value is empty for
