@@ -46,5 +46,8 @@ fuzz: ## each fuzz target for a minute
 	@for p in $$($(GO) list ./internal/...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		$(GO) test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime 60s -fuzzminimizetime 5x || exit 1; done; done
 
+bench: jars ## 404,000 znodes of a real ZooKeeper, read in bulk and plainly, side by side
+	$(GO) test ./test/lab -run '^$$' -bench BulkReading -benchtime 1x -timeout 20m
+
 clean: ## remove what was built; keeps the jars
 	rm -rf $(OUT)

@@ -75,7 +75,7 @@ func (e *Executor) saveZnodes(ctx context.Context) (Result, error) {
 	zip := gzip.NewWriter(&buf)
 	out := json.NewEncoder(zip)
 	count, hidden := 0, 0
-	err := e.zk.Tree(ctx, "/", func(z zkread.Znode) error {
+	window, err := e.zk.Tree(ctx, "/", func(z zkread.Znode) error {
 		count++
 		if !z.Readable {
 			hidden++
@@ -95,6 +95,9 @@ func (e *Executor) saveZnodes(ctx context.Context) (Result, error) {
 	detail := fmt.Sprintf("%d znodes in blob %s", count, sha)
 	if hidden > 0 {
 		detail += fmt.Sprintf("; %d exist but are not readable with our rights", hidden)
+	}
+	if window.Moved > 0 {
+		detail += fmt.Sprintf("; %d changed while they were read", window.Moved)
 	}
 	return Result{Detail: detail, Blob: sha}, nil
 }

@@ -51,12 +51,16 @@ func (r *Reader) Configs(ctx context.Context, kind string) (map[string]map[strin
 	}
 	paths := below(root, names)
 	if kind == UserConfigs {
-		for _, name := range names {
-			clients, _, err := r.children(ctx, root+"/"+name+"/clients")
-			if err != nil {
-				return nil, err
-			}
-			paths = append(paths, below(root+"/"+name+"/clients", clients)...)
+		parents := make([]string, 0, len(names))
+		for _, path := range paths {
+			parents = append(parents, path+"/clients")
+		}
+		clients, err := r.childrenOf(ctx, parents)
+		if err != nil {
+			return nil, err
+		}
+		for _, parent := range parents {
+			paths = append(paths, below(parent, clients[parent])...)
 		}
 	}
 	out := make(map[string]map[string]string, len(paths))

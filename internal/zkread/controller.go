@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"migrator/internal/zkread/zkconnect"
 )
 
 // ClusterID reads /cluster/id. A tree without one is a *NoClusterIDError,
@@ -39,8 +41,10 @@ func (r *Reader) ClusterID(ctx context.Context) (string, error) {
 func (r *Reader) elsewhere(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	root := &Reader{addr: r.addr, timeout: r.timeout, words: r.words}
-	root.addr.Chroot = ""
+	root, err := openAt(zkconnect.Address{Servers: r.addr.Servers}, r.timeout)
+	if err != nil {
+		return "check the connect string"
+	}
 	defer root.Close()
 	tops, _, err := root.children(ctx, "/")
 	if err != nil {

@@ -13,17 +13,11 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"migrator/internal/zkread/zkconnect"
+	"migrator/internal/zkread/zkwire"
 )
 
-const (
-	// maxAnswer bounds one answer; the children of a very full znode come in one.
-	maxAnswer = 64 << 20
-	// bulkConns is where plain reads stop getting faster for the price: a
-	// server reads one packet per connection and turn.
-	bulkConns = 4
-	// perConn reads wait on one connection at a time; more gain nothing.
-	perConn = 8
-)
+// maxAnswer bounds one answer; the children of a very full znode come in one.
+const maxAnswer = 64 << 20
 
 // ParseConnect splits a connect string into host:port servers and a chroot,
 // which is "" or begins with a slash and does not end in one.
@@ -40,10 +34,8 @@ type Reader struct {
 	addr    zkconnect.Address
 	timeout time.Duration
 	words   *zkconnect.LastWords
-
-	mu    sync.Mutex
-	conns []*zk.Conn // the first for single reads, the rest only for scans
-	done  bool
+	conn    *zk.Conn       // for single reads
+	wire    *zkwire.Client // for scans
 }
 
 // Open begins a session and does not wait for it: the first read does, within
@@ -53,93 +45,53 @@ func Open(connect string, sessionTimeout time.Duration) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to zookeeper: %w", err)
 	}
-	r := &Reader{addr: addr, timeout: sessionTimeout, words: &zkconnect.LastWords{}}
-	if _, err := r.connections(1); err != nil {
-		return nil, err
+	return openAt(addr, sessionTimeout)
+}
+
+func openAt(addr zkconnect.Address, sessionTimeout time.Duration) (*Reader, error) {
+	r := &Reader{addr: addr, timeout: sessionTimeout, words: &zkconnect.LastWords{},
+		wire: zkwire.New(addr, zkwire.Options{SessionTimeout: sessionTimeout, MaxAnswer: maxAnswer})}
+	var err error
+	r.conn, _, err = zk.Connect(r.addr.Servers, r.timeout, zk.WithHostProvider(&zkconnect.Hosts{}),
+		zk.WithLogger(r.words), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("connect to zookeeper: %w", err)
 	}
 	return r, nil
 }
 
 // Close ends the sessions. Reads in flight answer with an error.
 func (r *Reader) Close() {
-	r.mu.Lock()
-	conns := r.conns
-	r.conns, r.done = nil, true
-	r.mu.Unlock()
 	var wait sync.WaitGroup
-	for _, c := range conns {
-		wait.Go(c.Close) // a silent member costs a second each
-	}
+	wait.Go(r.conn.Close) // a silent member costs a second
+	wait.Go(r.wire.Close)
 	wait.Wait()
-}
-
-func (r *Reader) connections(n int) ([]*zk.Conn, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.done {
-		return nil, fmt.Errorf("read zookeeper: %w: the reader is closed", ErrUnreachable)
-	}
-	for len(r.conns) < n {
-		c, _, err := zk.Connect(r.addr.Servers, r.timeout, zk.WithHostProvider(&zkconnect.Hosts{}),
-			zk.WithLogger(r.words), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxAnswer))
-		if err != nil {
-			return nil, fmt.Errorf("connect to zookeeper: %w", err)
-		}
-		r.conns = append(r.conns, c)
-	}
-	return r.conns[:n:n], nil
 }
 
 // node is one answer to a read.
 type node struct {
-	present  bool
-	data     []byte
-	stat     zk.Stat
-	children []string
-	acl      []zk.ACL
+	present bool
+	data    []byte
+	stat    zk.Stat
 }
 
 // fresh reads a znode after a sync, since any member may answer with an old
 // value (KAFKA-16667 bit Kafka itself).
 func (r *Reader) fresh(ctx context.Context, path string) (node, error) {
-	conns, err := r.connections(1)
-	if err != nil {
-		return node{}, err
-	}
-	if err := r.sync(ctx, conns[0]); err != nil {
-		return node{}, err
-	}
-	return r.get(ctx, conns[0], path)
-}
-
-func (r *Reader) sync(ctx context.Context, c *zk.Conn) error {
 	_, err := r.ask(ctx, "/", func() (node, error) {
-		_, err := c.Sync(r.full("/"))
+		_, err := r.conn.Sync(r.full("/"))
 		return node{}, err
 	})
-	return err
-}
-
-func (r *Reader) get(ctx context.Context, c *zk.Conn, path string) (node, error) {
-	return r.ask(ctx, path, func() (node, error) {
-		data, stat, err := c.Get(r.full(path))
-		return found(node{data: data}, stat, err)
-	})
-}
-
-func (r *Reader) list(ctx context.Context, c *zk.Conn, path string) (node, error) {
-	return r.ask(ctx, path, func() (node, error) {
-		children, stat, err := c.Children(r.full(path))
-		return found(node{children: children}, stat, err)
-	})
-}
-
-func found(n node, stat *zk.Stat, err error) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	n.present, n.stat = true, *stat
-	return n, nil
+	return r.ask(ctx, path, func() (node, error) {
+		data, stat, err := r.conn.Get(r.full(path))
+		if err != nil {
+			return node{}, err
+		}
+		return node{present: true, data: data, stat: *stat}, nil
+	})
 }
 
 // ask repeats a read whose connection went away, and sorts its outcome into
@@ -154,14 +106,18 @@ func (r *Reader) ask(ctx context.Context, path string, call func() (node, error)
 		case errors.Is(err, zk.ErrNoNode):
 			return node{}, nil
 		case errors.Is(err, zk.ErrNoAuth):
-			return node{}, &NodeError{Path: path, NotAllowed: true,
-				Reason: "exists, but its acl does not let us read it: give the migrator the brokers' zookeeper credentials or read access"}
+			return node{}, notAllowed(path)
 		case attempt < 3 && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrNoServer)):
 			// The last one also comes while the only server takes a moment to let us in again.
 			continue
 		}
 		return node{}, r.unreachable(path, err)
 	}
+}
+
+func notAllowed(path string) *NodeError {
+	return &NodeError{Path: path, NotAllowed: true,
+		Reason: "exists, but its acl does not let us read it: give the migrator the brokers' zookeeper credentials or read access"}
 }
 
 func (r *Reader) unreachable(path string, cause error) error {

@@ -2,43 +2,35 @@ package zkread
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sort"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
-	"golang.org/x/sync/errgroup"
+
+	"migrator/internal/zkread/zkwire"
 )
 
-// scan reads many znodes at once over several connections, each synced first.
-// take is called for each path that exists, one at a time; the *NodeError it
-// returns, and znodes that may not be read, are collected into a PartialError.
-// A znode that went away meanwhile is skipped: it is absent now.
+// scan reads many znodes at once, none of them older than its begin. take is
+// called for each path that exists, one at a time; the *NodeError it returns,
+// and znodes that may not be read, are collected into a PartialError. A znode
+// that went away meanwhile is skipped: it is absent now.
 func (r *Reader) scan(ctx context.Context, paths []string, take func(path string, n node) *NodeError) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	conns, err := r.synced(ctx, min(bulkConns, 1+len(paths)/500))
-	if err != nil {
-		return err
+	ops := make([]zkwire.Op, len(paths))
+	for i, path := range paths {
+		ops[i] = zkwire.Op{Kind: zkwire.Data, Path: path}
 	}
-	var mu sync.Mutex
 	var faults faults
-	err = spread(ctx, conns, len(paths), func(ctx context.Context, c *zk.Conn, i int) error {
-		n, err := r.get(ctx, c, paths[i])
-		mu.Lock()
-		defer mu.Unlock()
-		if fault := (*NodeError)(nil); errors.As(err, &fault) {
-			faults.add(fault)
-			return nil
+	err := r.bulk(ctx, ops, func(i int, got zkwire.Result) {
+		switch got.Outcome {
+		case zkwire.Found:
+			faults.add(take(paths[i], node{present: true, data: got.Data, stat: zk.Stat(got.Stat)}))
+		case zkwire.Absent:
+		default:
+			faults.add(hidden(paths[i], got.Outcome))
 		}
-		if err != nil {
-			return err
-		}
-		if n.present {
-			faults.add(take(paths[i], n))
-		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -46,46 +38,31 @@ func (r *Reader) scan(ctx context.Context, paths []string, take func(path string
 	return faults.err()
 }
 
-func (r *Reader) synced(ctx context.Context, n int) ([]*zk.Conn, error) {
-	conns, err := r.connections(n)
-	if err != nil {
-		return nil, err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range conns {
-		group.Go(func() error { return r.sync(ctx, c) })
-	}
-	return conns, group.Wait()
-}
-
-// spread calls do for 0..n-1 with perConn calls waiting on each connection, and
-// ends at the first error.
-func spread(ctx context.Context, conns []*zk.Conn, n int, do func(context.Context, *zk.Conn, int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	next := make(chan int)
-	group.Go(func() error {
-		defer close(next)
-		for i := range n {
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-	for worker := range min(n, perConn*len(conns)) {
-		c := conns[worker%len(conns)]
-		group.Go(func() error {
-			for i := range next {
-				if err := do(ctx, c, i); err != nil {
-					return err
-				}
-			}
+// bulk asks for many znodes after a sync.
+func (r *Reader) bulk(ctx context.Context, ops []zkwire.Op, take func(i int, got zkwire.Result)) error {
+	_, err := r.wire.Sync(ctx)
+	if err == nil {
+		err = r.wire.Read(ctx, ops, func(i int, got zkwire.Result) error {
+			take(i, got)
 			return nil
 		})
 	}
-	return group.Wait()
+	if err != nil {
+		return r.unreachable(ops[0].Path, err)
+	}
+	return nil
+}
+
+// hidden is a znode that exists and gave no content.
+func hidden(path string, o zkwire.Outcome) *NodeError {
+	switch o {
+	case zkwire.NotAllowed:
+		return notAllowed(path)
+	case zkwire.TooLarge:
+		return &NodeError{Path: path, Reason: fmt.Sprintf("exists, but its answer is over %d bytes", maxAnswer)}
+	default:
+		return &NodeError{Path: path, Reason: fmt.Sprintf("exists, and was read as %q", o)}
+	}
 }
 
 const keptFaults = 100
@@ -113,11 +90,35 @@ func (f *faults) err() error {
 
 // children lists a znode's children in order, after a sync.
 func (r *Reader) children(ctx context.Context, path string) ([]string, bool, error) {
-	conns, err := r.synced(ctx, 1)
-	if err != nil {
-		return nil, false, err
+	lists, err := r.childrenOf(ctx, []string{path})
+	names, present := lists[path]
+	return names, present, err
+}
+
+// childrenOf lists the children of many znodes in order. One that does not
+// exist has no entry; one that may not be read is an error.
+func (r *Reader) childrenOf(ctx context.Context, paths []string) (map[string][]string, error) {
+	out := make(map[string][]string, len(paths))
+	if len(paths) == 0 {
+		return out, nil
 	}
-	n, err := r.list(ctx, conns[0], path)
-	sort.Strings(n.children)
-	return n.children, n.present, err
+	ops := make([]zkwire.Op, len(paths))
+	for i, path := range paths {
+		ops[i] = zkwire.Op{Kind: zkwire.Children, Path: path}
+	}
+	var faults faults
+	err := r.bulk(ctx, ops, func(i int, got zkwire.Result) {
+		switch got.Outcome {
+		case zkwire.Found:
+			sort.Strings(got.Children)
+			out[paths[i]] = got.Children
+		case zkwire.Absent:
+		default:
+			faults.add(hidden(paths[i], got.Outcome))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, faults.err()
 }

@@ -125,7 +125,7 @@ func TestTheWholeTreeParentsFirstAndHiddenNodesNamed(t *testing.T) {
 	var paths, hidden []string
 	var done, seen int
 	data := map[string][]byte{}
-	err := open(t, s.Addr()+"/kafka").Tree(t.Context(), "/", func(z zkread.Znode) error {
+	_, err := open(t, s.Addr()+"/kafka").Tree(t.Context(), "/", func(z zkread.Znode) error {
 		paths = append(paths, z.Path)
 		data[z.Path] = z.Data
 		if !z.Readable {
@@ -153,7 +153,7 @@ func TestTheRootTreeLeavesZooKeepersOwnOut(t *testing.T) {
 	s := server(t)
 	s.Put("/a", []byte("1"))
 	var paths []string
-	err := open(t, s.Addr()).Tree(t.Context(), "/", func(z zkread.Znode) error {
+	_, err := open(t, s.Addr()).Tree(t.Context(), "/", func(z zkread.Znode) error {
 		paths = append(paths, z.Path)
 		return nil
 	}, nil)
@@ -166,7 +166,7 @@ func TestAVisitThatFailsEndsTheTree(t *testing.T) {
 	s := server(t)
 	s.Put("/a/b", []byte("1"))
 	full := errors.New("disk full")
-	err := open(t, s.Addr()).Tree(t.Context(), "/", func(zkread.Znode) error { return full }, nil)
+	_, err := open(t, s.Addr()).Tree(t.Context(), "/", func(zkread.Znode) error { return full }, nil)
 	if !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}

@@ -155,7 +155,12 @@ func awaitUnregistered(ctx context.Context, t *testing.T, c *lab.Cluster, node s
 
 func connectZooKeeper(t *testing.T, c *lab.Cluster) *zk.Conn {
 	t.Helper()
-	conn, _, err := zk.Connect([]string{c.ZooKeeperConnect()}, 5*time.Second, zk.WithLogInfo(false))
+	return connectAt(t, c.ZooKeeperConnect())
+}
+
+func connectAt(t testing.TB, server string) *zk.Conn {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{server}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}

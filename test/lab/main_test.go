@@ -79,7 +79,7 @@ func migratorBinary() string { return os.Getenv(binaryEnv) }
 
 // startCluster starts a cluster that ends with the test; the folder of a
 // failed test is kept and named. The jars come through Maven when absent.
-func startCluster(t *testing.T, o lab.Options) *lab.Cluster {
+func startCluster(t testing.TB, o lab.Options) *lab.Cluster {
 	t.Helper()
 	if _, err := lab.EnsureJars(t.Context(), o.Version, os.Stderr); err != nil {
 		t.Fatal(err)

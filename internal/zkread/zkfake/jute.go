@@ -47,6 +47,12 @@ func (r *reader) buffer() []byte {
 
 func (r *reader) string() string { return string(r.buffer()) }
 
+// peek is a string that stays where it is.
+func (r *reader) peek() string {
+	ahead := *r
+	return ahead.string()
+}
+
 type writer struct{ b []byte }
 
 func (w *writer) int(v int32)  { w.b = binary.BigEndian.AppendUint32(w.b, uint32(v)) }
@@ -82,5 +88,5 @@ func (w *writer) stat(n *znode) {
 	w.long(n.owner)
 	w.int(int32(len(n.data)))
 	w.int(int32(len(n.kids)))
-	w.long(n.mzxid)
+	w.long(n.pzxid)
 }

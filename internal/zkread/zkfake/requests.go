@@ -8,19 +8,24 @@ const (
 	opGetData      = 4
 	opSetData      = 5
 	opGetACL       = 6
+	opGetChildren  = 8
 	opSync         = 9
 	opPing         = 11
 	opGetChildren2 = 12
 	opCheck        = 13
 	opMulti        = 14
+	opMultiRead    = 22
+	opAuth         = 100
 	opClose        = -11
 )
 
 // handle answers one request; nil means no answer.
 func (s *Server) handle(session int64, r *reader) (out []byte, last bool) {
 	xid, op := r.int(), r.int()
+	defer s.meanwhile(op, r.peek())()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.requests++
 	if s.frozen {
 		return nil, false
 	}
@@ -35,6 +40,18 @@ func (s *Server) handle(session int64, r *reader) (out []byte, last bool) {
 	case opMulti:
 		s.writes++
 		code = s.multi(session, r, &body)
+	case opMultiRead:
+		if s.old {
+			code, last = -6, true // a server before 3.6 ends the session
+			break
+		}
+		s.multiRead(r, &body)
+	case opAuth:
+		r.int()
+		r.string()
+		if s.digest != "" && r.string() != s.digest {
+			code, last = authFailed, true
+		}
 	default:
 		code = s.one(session, op, r, &body)
 	}
@@ -77,16 +94,49 @@ func (s *Server) one(session int64, op int32, r *reader, w *writer) int32 {
 		w.string("world")
 		w.string("anyone")
 		w.stat(n)
-	case opGetChildren2:
+	case opGetChildren, opGetChildren2:
 		w.int(int32(len(n.kids)))
 		for _, c := range s.tree.children(p) {
 			w.string(c)
 		}
-		w.stat(n)
+		if op == opGetChildren2 {
+			w.stat(n)
+		}
 	default:
 		return -6
 	}
 	return 0
+}
+
+// multiRead answers each question by itself, as ZooKeeper does since 3.6.
+func (s *Server) multiRead(r *reader, w *writer) {
+	for {
+		op, done := r.int(), r.bool()
+		r.int()
+		if done || len(r.b) == 0 {
+			break
+		}
+		var body writer
+		code := int32(-5)
+		if op == opGetData || op == opGetChildren {
+			code = s.one(0, op, r, &body)
+			r.bool()
+		}
+		if code != 0 {
+			w.int(-1)
+			w.bool(false)
+			w.int(code)
+			w.int(code)
+			continue
+		}
+		w.int(op)
+		w.bool(false)
+		w.int(0)
+		w.b = append(w.b, body.b...)
+	}
+	w.int(-1)
+	w.bool(true)
+	w.int(-1)
 }
 
 func (s *Server) write(session int64, op int32, p string, r *reader, w *writer) int32 {

@@ -1,6 +1,6 @@
 // Package zkfake is a small ZooKeeper server in memory, for tests that need
 // the wire and no Java: sessions, ephemeral znodes, conditional writes, multi,
-// four-letter words. It has one member, no watches and no access control but
+// multi-read, four-letter words. It has one member, no watches and no access control but
 // "hidden". Sessions end only when a test says so.
 package zkfake
 
@@ -31,6 +31,11 @@ type Server struct {
 	frozen   bool
 	closed   bool
 	writes   int
+	requests int
+	limit    int  // of a request, in bytes
+	old      bool // before 3.6
+	digest   string
+	between  map[string]func()
 }
 
 // Start listens on a free port of this machine.
@@ -39,7 +44,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s := &Server{listener: l, words: map[string]string{}, sessions: map[int64]bool{}, conns: map[net.Conn]int64{}, last: 1000,
+	s := &Server{listener: l, words: map[string]string{}, sessions: map[int64]bool{}, conns: map[net.Conn]int64{}, last: 1000, limit: maxFrame, between: map[string]func(){},
 		tree: tree{nodes: map[string]*znode{"/": {kids: map[string]bool{"zookeeper": true}}, "/zookeeper": {}}, now: func() int64 { return time.Now().UnixMilli() }}}
 	s.wait.Go(s.accept)
 	return s, nil
@@ -114,6 +119,54 @@ func (s *Server) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
+}
+
+// Requests counts the requests of all clients, connecting apart.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+// Limit makes the server drop a connection whose request has more bytes, as
+// jute.maxbuffer does.
+func (s *Server) Limit(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = bytes
+}
+
+// Old makes it a server without multi-read, as those before 3.6.
+func (s *Server) Old() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.old = true
+}
+
+// Demand makes it refuse every login but this user:password.
+func (s *Server) Demand(digest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.digest = digest
+}
+
+// Meanwhile runs do once, right after the first request for the path's data by itself was answered.
+func (s *Server) Meanwhile(p string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.between[p] = do
+}
+
+// meanwhile is what to run after a request.
+func (s *Server) meanwhile(op int32, p string) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do := s.between[p]
+	if op != opGetData || do == nil {
+		return func() {}
+	}
+	delete(s.between, p)
+	return do
 }
 
 // Answer sets the answer to a four-letter word.
@@ -191,7 +244,14 @@ func (s *Server) serve(c net.Conn) {
 		if _, err := io.ReadFull(c, head); err != nil {
 			return
 		}
-		frame, err := readFrame(c, binary.BigEndian.Uint32(head))
+		s.mu.Lock()
+		limit := s.limit
+		s.mu.Unlock()
+		size := binary.BigEndian.Uint32(head)
+		if int64(size) > int64(limit) {
+			return
+		}
+		frame, err := readFrame(c, size)
 		if err != nil {
 			return
 		}

@@ -12,6 +12,7 @@ const (
 	noAuth     = -102
 	badVersion = -103
 	nodeExists = -110
+	authFailed = -115
 	notEmpty   = -111
 )
 
@@ -22,6 +23,7 @@ type znode struct {
 	owner    int64
 	czxid    int64
 	mzxid    int64
+	pzxid    int64 // of the last change of its children
 	mtime    int64
 	hidden   bool
 	kids     map[string]bool
@@ -57,11 +59,12 @@ func (t *tree) create(p string, data []byte, owner int64) int32 {
 	}
 	t.zxid++
 	parent.cversion++
+	parent.pzxid = t.zxid
 	if parent.kids == nil {
 		parent.kids = map[string]bool{}
 	}
 	parent.kids[path.Base(p)] = true
-	t.nodes[p] = &znode{data: data, owner: owner, czxid: t.zxid, mzxid: t.zxid, mtime: t.now()}
+	t.nodes[p] = &znode{data: data, owner: owner, czxid: t.zxid, mzxid: t.zxid, pzxid: t.zxid, mtime: t.now()}
 	return 0
 }
 
@@ -100,7 +103,10 @@ func (t *tree) delete(p string, version int32) int32 {
 }
 
 func (t *tree) drop(p string) {
-	delete(t.nodes[path.Dir(p)].kids, path.Base(p))
+	parent := t.nodes[path.Dir(p)]
+	parent.pzxid = t.zxid
+	parent.cversion++
+	delete(parent.kids, path.Base(p))
 	delete(t.nodes, p)
 }
 
