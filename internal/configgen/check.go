@@ -20,7 +20,7 @@ func checkBefore(node cluster.Node, mode cluster.Mode, current []byte, doc *Docu
 	if err := checkMode(node.Role, mode, doc); err != nil {
 		return err
 	}
-	if err := checkID(node, mode, doc); err != nil {
+	if err := checkID(node, doc); err != nil {
 		return err
 	}
 	if mode == cluster.ZK || node.Role == cluster.Controller && mode == cluster.KRaft {
@@ -52,7 +52,7 @@ func checkMode(role cluster.Role, wanted cluster.Mode, doc *Document) error {
 	return nil
 }
 
-func checkID(node cluster.Node, mode cluster.Mode, doc *Document) error {
+func checkID(node cluster.Node, doc *Document) error {
 	broker, hasBroker, err := number(doc, "broker.id")
 	if err != nil {
 		return err
@@ -66,45 +66,11 @@ func checkID(node cluster.Node, mode cluster.Mode, doc *Document) error {
 		return fmt.Errorf("broker.id is %d and node.id is %d: Kafka wants them equal, keep the one in meta.properties", broker, id)
 	case hasBroker && broker != -1:
 		id = broker
-	case !hasNode && (node.Role == cluster.Controller || mode == cluster.ZK):
-		return nil
 	case !hasNode || id == -1:
-		// KAFKA-17543: generated ids cannot migrate, and ids above 1000 are
-		// reserved while generation is on.
-		return fmt.Errorf("broker.id is not set, so the id is generated and the broker will not start in migration mode: "+
-			"add broker.id=%d if meta.properties says the same, and with an id above 1000 also broker.id.generation.enable=false", node.ID)
-	}
-	if mode == cluster.ZKMigrating {
-		if err := checkReserved(id, doc); err != nil {
-			return err
-		}
+		return nil // generated, or not yet written: the mode's table writes it
 	}
 	if id != node.ID {
 		return fmt.Errorf("the file has id %d, the configuration says %d: correct the one that differs from meta.properties", id, node.ID)
-	}
-	return nil
-}
-
-// checkReserved: ids above reserved.broker.max.id belong to generation while
-// that is on, which it is by default.
-func checkReserved(id int32, doc *Document) error {
-	limit, ok, err := number(doc, "reserved.broker.max.id")
-	if err != nil {
-		return err
-	}
-	if !ok {
-		limit = 1000
-	}
-	_, written, err := plain(doc, "broker.id.generation.enable")
-	if err != nil {
-		return err
-	}
-	generates, err := boolean(doc, "broker.id.generation.enable")
-	if err != nil {
-		return err
-	}
-	if id > limit && (generates || !written) {
-		return fmt.Errorf("broker.id %d is above reserved.broker.max.id %d, so Kafka refuses it: add broker.id.generation.enable=false", id, limit)
 	}
 	return nil
 }

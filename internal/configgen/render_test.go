@@ -28,11 +28,8 @@ func TestARefusalNamesTheNodeAndWhatToDo(t *testing.T) {
 		extra  []Setting
 		want   string
 	}{
-		{name: "a generated broker id", file: "listeners=PLAINTEXT://b1:9092\n", want: "add broker.id=1"},
-		{name: "a generated broker id, written as -1", file: "broker.id=-1\n" + "zookeeper.connect=z:1\n", want: "add broker.id=1"},
 		{name: "another id than the inventory's", file: "broker.id=7\n", want: "the file has id 7, the configuration says 1"},
 		{name: "two different ids", file: "broker.id=1\nnode.id=2\n", want: "broker.id is 1 and node.id is 2"},
-		{name: "a once generated id", node: cluster.Node{ID: 1001, Role: cluster.Broker}, file: "broker.id=1001\nzookeeper.connect=z:1\n", want: "add broker.id.generation.enable=false"},
 		{name: "an id that is no number", file: "broker.id=one\n", want: "broker.id is not a number"},
 		{name: "an id that something else fills in", file: "broker.id=${BROKER_ID}\n", want: "placeholder"},
 		{name: "a listener whose name something else fills in", file: plainBroker + "listeners=${NAME}://b1:9092\n", want: "placeholder for a listener's name"},
@@ -116,6 +113,8 @@ func brokerFiles() []string {
 		"broker.id=1\nbroker.id:1\nzookeeper.connect=a:1\nzookeeper.connect=b:1\\\n,c:1\nsuper.users=User:x\n",
 		"broker.id=1\nlisteners=A://:${PORT}\nadvertised.listeners=A://b-${ID}:9092\nlistener.security.protocol.map=A:SSL\nzookeeper.connect=${file:/z:c}\nssl.key.password=${file:/k:p}\n",
 		"broker.id=1\nnode.id=1\nzookeeper.connect z:1\nlistener.security.protocol.map=",
+		"zookeeper.connect=z:1\n",
+		"broker.id=-1\nzookeeper.connect=z:1\nreserved.broker.max.id=0\n",
 	}
 }
 
@@ -190,6 +189,26 @@ func TestTheProtocolVersionIsWrittenOnlyWhereTheBrokersWouldDiffer(t *testing.T)
 				t.Errorf("inter.broker.protocol.version is %q (%v), want %q", got, present, c.want)
 			}
 		})
+	}
+}
+
+// FR-005: the id is in meta.properties only, and a file that names it is
+// refused as long as ids are generated.
+func TestAGeneratedIDIsWrittenDown(t *testing.T) {
+	node := cluster.Node{ID: 1001, Role: cluster.Broker, Host: "b1"}
+	for _, line := range []string{"", "broker.id=-1\n", "broker.id=1001\n", "broker.id.generation.enable=true\n"} {
+		migrating := settingsOf(t, render1(t, node, cluster.ZKMigrating, line+"zookeeper.connect=z:1\n").File)
+		if migrating["broker.id"] != "1001" || migrating["broker.id.generation.enable"] != "false" {
+			t.Errorf("%q in migration mode: %v", line, migrating)
+		}
+		kraft := settingsOf(t, render1(t, node, cluster.KRaft, line+"zookeeper.connect=z:1\n").File)
+		if _, old := kraft["broker.id"]; old || kraft["node.id"] != "1001" {
+			t.Errorf("%q in KRaft mode: %v", line, kraft)
+		}
+	}
+	low := settingsOf(t, render1(t, broker1(), cluster.ZKMigrating, plainBroker).File)
+	if _, there := low["broker.id.generation.enable"]; there {
+		t.Error("an id that nobody generated switches generation off")
 	}
 }
 

@@ -2,7 +2,6 @@ package configgen
 
 import (
 	"fmt"
-	"strconv"
 
 	"migrator/internal/cluster"
 )
@@ -67,7 +66,13 @@ func brokerZK() []row {
 }
 
 func brokerZKMigrating() []row {
-	rows := []row{{op: opSet, key: migrationFlag, value: text("true"), reason: "the broker registers as ready for the migration", source: "KIP-866"}}
+	rows := []row{
+		{op: opSet, key: "broker.id", when: lacksID, value: ownID,
+			reason: "migration mode takes no generated id; this one is of migrations.yaml, and Kafka refuses it if meta.properties has another", source: "KAFKA-17543"},
+		{op: opSet, key: "broker.id.generation.enable", when: reservedID, value: text("false"),
+			reason: "while ids are generated, those above reserved.broker.max.id are refused in a file", source: "KAFKA-17543"},
+		{op: opSet, key: migrationFlag, value: text("true"), reason: "the broker registers as ready for the migration", source: "KIP-866"},
+	}
 	rows = append(rows, quorumRows()...)
 	return append(rows,
 		row{op: opSet, key: "inter.broker.protocol.version", when: otherProtocolVersion,
@@ -81,6 +86,7 @@ func brokerKRaft() []row {
 		{op: opRename, key: "broker.id", to: "node.id", when: func(in input) bool { return !has(in, "node.id") },
 			reason: "KRaft requires node.id; the number stays", source: manual},
 		{op: opRemove, key: "broker.id", reason: "node.id has the same number", source: manual},
+		{op: opSet, key: "node.id", when: lacksID, value: ownID, reason: "KRaft requires node.id and generates none", source: "KAFKA-17543"},
 		{op: opSet, key: "process.roles", value: text("broker"), reason: "the node runs as a KRaft broker", source: manual},
 	}
 	rows = append(rows, quorumRows()...)
@@ -103,7 +109,7 @@ func controllerKRaftMigrating(ib InterBroker) []row {
 		{op: opSet, key: "process.roles", value: text("controller"), reason: "a dedicated controller", source: manual},
 		{op: opRename, key: "broker.id", to: "node.id", when: func(in input) bool { return !has(in, "node.id") }, reason: "KRaft requires node.id", source: manual},
 		{op: opRemove, key: "broker.id", reason: "node.id has the same number", source: manual},
-		{op: opSet, key: "node.id", value: func(in input) (string, error) { return strconv.Itoa(int(in.node.ID)), nil },
+		{op: opSet, key: "node.id", value: ownID,
 			when: func(in input) bool { return !has(in, "node.id") }, reason: "its id in the quorum, different from all broker ids", source: manual},
 	}
 	rows = append(rows, quorumRows()...)

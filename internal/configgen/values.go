@@ -12,6 +12,36 @@ func has(in input, key string) bool {
 	return ok
 }
 
+func ownID(in input) (string, error) { return strconv.Itoa(int(in.node.ID)), nil }
+
+// lacksID is a broker whose id Kafka generated.
+func lacksID(in input) bool {
+	for _, key := range []string{"broker.id", "node.id"} {
+		if id, ok, err := number(in.doc, key); err != nil || ok && id != -1 {
+			return false
+		}
+	}
+	return true
+}
+
+// reservedID: ids above reserved.broker.max.id belong to generation while that
+// is on, which it is by default.
+func reservedID(in input) bool {
+	limit, ok, err := number(in.doc, "reserved.broker.max.id")
+	if err != nil {
+		return false
+	}
+	if !ok {
+		limit = 1000
+	}
+	_, written, err := plain(in.doc, "broker.id.generation.enable")
+	if err != nil {
+		return false
+	}
+	generates, err := boolean(in.doc, "broker.id.generation.enable")
+	return err == nil && in.node.ID > limit && (generates || !written)
+}
+
 func usesACLAuthorizer(in input) bool {
 	value, _ := in.doc.Value("authorizer.class.name")
 	return strings.TrimSpace(value) == aclAuthorizer
