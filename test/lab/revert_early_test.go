@@ -49,9 +49,10 @@ func TestRevertFromACopyThatFailed(t *testing.T) {
 	c := startCluster(t, lab.Options{})
 	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "3m"})
 	originals := op.files(c.BrokerIDs())
-	// A broker in ZooKeeper mode passes over a key it does not know, the copy does not.
-	op.plant("/config/users/reports", `{"version":1,"config":{"note":"plenty"}}`)
 	op.drive(3*time.Minute, complete(cluster.Initial))
+	// A broker in ZooKeeper mode passes over a key it does not know, the copy does
+	// not. Set once preflight has looked: it would have refused.
+	op.plant("/config/users/reports", `{"version":1,"config":{"note":"plenty"}}`)
 	op.advance(op.status())
 	op.until("the copy that stands still is an alarm", 4*time.Minute, func() bool {
 		s := op.status()
@@ -65,6 +66,43 @@ func TestRevertFromACopyThatFailed(t *testing.T) {
 	if s := op.status(); s.Canary == nil || s.Canary.Lost != 0 {
 		t.Errorf("canary %+v after the way back", s.Canary)
 	}
+}
+
+// TestRevertBesideABrokerThatDiesAtItsStart: a client's quota that is no number
+// ends a broker in ZooKeeper mode at its next start, in whatever mode. The roll
+// blocks and says what it died of; the way back meets the same and goes on when
+// the cause is gone.
+func TestRevertBesideABrokerThatDiesAtItsStart(t *testing.T) {
+	nightly(t)
+	c := startCluster(t, lab.Options{})
+	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "2m"})
+	originals := op.files(c.BrokerIDs())
+	op.drive(3*time.Minute, complete(cluster.Initial))
+	op.plant("/config/clients/reports", `{"version":1,"config":{"producer_byte_rate":"plenty"}}`)
+	op.advance(op.status())
+	blocked := func() bool { return op.status().RunStatus == status.Blocked }
+	op.until("the broker's death blocks the roll", 2*time.Minute, blocked)
+	if what := op.status().Blocked.What; !strings.Contains(what, "plenty") && !strings.Contains(what, "NumberFormatException") {
+		t.Errorf("it does not say what the broker died of: %s", what)
+	}
+	plan := op.wayBack(cluster.Initial)
+	if exit, out, errs := op.run("revert", op.name, "--to", "initial", "--digest", plan.Digest, "--confirm", op.name); exit != 0 {
+		t.Fatalf("revert exited %d:\n%s%s", exit, out, errs)
+	}
+	op.until("the way back meets the same cause", 2*time.Minute, blocked)
+	t.Log(op.status().Blocked.What)
+	op.unplant("/config/clients/reports")
+	if exit, out, errs := op.run("retry", op.name); exit != 0 {
+		t.Fatalf("retry exited %d:\n%s%s", exit, out, errs)
+	}
+	op.until("it is back", 4*time.Minute, func() bool {
+		s := op.status()
+		if s.RunStatus == status.Blocked {
+			t.Fatalf("blocked: %+v", *s.Blocked)
+		}
+		return s.RunStatus == status.NeedsApproval && s.Phase != nil && *s.Phase == cluster.Initial
+	})
+	op.isPlainZooKeeper(originals)
 }
 
 // restarted are the nodes that were started since.
