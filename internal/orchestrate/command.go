@@ -80,22 +80,35 @@ func (m *Machine) Do(ctx context.Context, c Command) error {
 	}
 }
 
+// answer keeps the answer until the status that shows its effect is published:
+// who asks for the status after a command has returned must see what it did.
+func (m *Machine) answer(r request, err error) {
+	m.answers = append(m.answers, func() { r.reply <- err })
+}
+
+func (m *Machine) giveAnswers() {
+	for _, give := range m.answers {
+		give()
+	}
+	m.answers = nil
+}
+
 func (m *Machine) command(r request) {
 	if m.broken != nil {
-		r.reply <- refuse("journal", 3, "blocked: journal: %v; restart the service when its data folder can be written again", m.broken)
+		m.answer(r, refuse("journal", 3, "blocked: journal: %v; restart the service when its data folder can be written again", m.broken))
 		return
 	}
 	switch r.Verb {
 	case Advance, Drill, Revert:
 		m.wait(r)
 	case Pause:
-		r.reply <- m.pause(r)
+		m.answer(r, m.pause(r))
 	case Resume:
-		r.reply <- m.resume(r)
+		m.answer(r, m.resume(r))
 	case Retry:
-		r.reply <- m.retry(r)
+		m.answer(r, m.retry(r))
 	default:
-		r.reply <- refuse("usage", 2, "no such command %q", r.Verb)
+		m.answer(r, refuse("usage", 2, "no such command %q", r.Verb))
 	}
 }
 
@@ -151,7 +164,7 @@ func (m *Machine) appendOr(kind phases.Kind, actor string, body phases.Body) err
 // fresh snapshot.
 func (m *Machine) wait(r request) {
 	if err, done := m.early(r); done {
-		r.reply <- err
+		m.answer(r, err)
 		return
 	}
 	m.pending = append(m.pending, waiting{r, m.deps.Now()})
@@ -227,7 +240,7 @@ func (m *Machine) answerPending() bool {
 			left = append(left, w)
 			continue
 		}
-		w.reply <- err
+		m.answer(w.request, err)
 	}
 	m.pending = left
 	return m.state.Seq != before
@@ -343,6 +356,7 @@ func (m *Machine) startDrill(r request) error {
 }
 
 func (m *Machine) refusePending() {
+	m.giveAnswers()
 	for _, w := range m.pending {
 		w.reply <- refuse("stopping", 5, "the service is stopping")
 	}

@@ -61,6 +61,7 @@ func (m *Machine) turn(ctx context.Context) {
 	m.runCanary(ctx)
 	m.ask()
 	m.publish()
+	m.giveAnswers()
 }
 
 // decide judges, decides and performs until there is nothing left to do now.

@@ -113,6 +113,7 @@ type Machine struct {
 	progress  progress
 	deaths    phases.Deaths
 	pending   []waiting // commands that wait for a fresh snapshot
+	answers   []func()  // given once the status is published
 	draining  bool
 	broken    error // the journal cannot be written: nothing more is executed
 	canaryOn  bool
