@@ -33,7 +33,7 @@ func table() []row {
 }
 
 func inZooKeeper() []row {
-	return slices.Concat(ofTheCluster(), ofTopics(), ofMoves())
+	return slices.Concat(ofTheCluster(), ofTopics(), ofMoves(), ofBrokerConfigs(), ofConfigs(), ofQuotas(), ofRules())
 }
 
 func ofTheCluster() []row {
@@ -120,6 +120,98 @@ func ofMoves() []row {
 		{Row{Code: "MIG226", Severity: Warn, Copy: true, Gate: gates.NothingDeleting, Title: "A topic that does not exist is marked for deletion.",
 			Why:       "The mark is a rest; it would delete a topic that is created under this name.",
 			Reference: "KAFKA-15605"}, strayMarks},
+	}
+}
+
+func ofBrokerConfigs() []row {
+	return []row{
+		{Row{Code: "MIG231", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A controller has an id that a broker has or had.",
+			Why:       "Brokers and controllers share one range of ids: the broker dies at its roll to KRaft, and partitions of the id would be a controller's.",
+			Reference: "KIP-866, Kafka 3.9 KafkaConfig"}, sharedIDs},
+		{Row{Code: "MIG233", Severity: Block, Kind: gates.Safety, Copy: true, Title: "/config/brokers has a child that is no broker.",
+			Why:       "The copy reads its name as a number, is aborted, and the active controller halts.",
+			Reference: "Kafka 3.9 ZkMigrationClient.migrateBrokerConfigs"}, oddBrokerConfigs},
+		{Row{Code: "MIG234", Severity: Info, Copy: true, Title: "A broker that does not exist has settings.",
+			Why:       "They are copied and lie in wait for a broker of this id.",
+			Reference: "KIP-226"}, strangersConfigs},
+		{Row{Code: "MIG235", Severity: Info, Copy: true, Title: "Dynamic settings override brokers' files.",
+			Why:       "The file alone does not tell what a broker runs with.",
+			Reference: "KIP-226"}, dynamicOverrides},
+		{Row{Code: "MIG236", Severity: Warn, Copy: true, Title: "Listeners or TLS are set dynamically.",
+			Why:       "A KRaft broker checks its file before it reads dynamic settings: one that is valid only with them crashes at its start.",
+			Reference: "KAFKA-17431, KAFKA-18403"}, dynamicEndpoints},
+		{Row{Code: "MIG237", Severity: Block, Kind: gates.Safety, Copy: true, Title: "Dynamic passwords are encoded with a secret that a broker's file does not have.",
+			Why:       "A controller without the secret copies the encoded text as the password; the listener fails at the next restart.",
+			Reference: "KAFKA-14801"}, passwordsWithoutSecret},
+		{Row{Code: "MIG238", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A dynamic password is not encoded.",
+			Why:       "A controller with the secret cannot decode it: the copy is aborted and the active controller halts.",
+			Reference: "Kafka 3.9 ZkConfigMigrationClient"}, clearPasswords},
+		{Row{Code: "MIG239", Severity: Warn, Copy: true, Title: "Dynamic settings have placeholders.",
+			Why:       "Where the config provider is missing the value is dropped without a word.",
+			Reference: "KIP-421"}, dynamicPlaceholders},
+	}
+}
+
+func ofConfigs() []row {
+	return []row{
+		{Row{Code: "MIG241", Severity: Warn, Copy: true, Title: "A znode of settings cannot be understood.",
+			Why:       "Kafka takes it for no settings: what was meant is not in force, and is not copied.",
+			Reference: "Kafka 3.9 ConfigEntityZNode"}, unreadConfigs},
+		{Row{Code: "MIG242", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A setting has a value that is no text.",
+			Why:       "The copy is aborted and the active controller halts.",
+			Reference: "Kafka 3.9 ConfigEntityZNode"}, wrongConfigs},
+		{Row{Code: "MIG243", Severity: Info, Copy: true, Title: "Settings belong to a topic that does not exist.",
+			Why:       "They are not copied.",
+			Reference: "Kafka 3.9 ZkTopicMigrationClient"}, orphanedConfigs},
+		{Row{Code: "MIG249", Severity: Warn, Copy: true, Title: "Change notices have piled up in ZooKeeper.",
+			Why:       "A long list does not fit into jute.maxbuffer: readers fail, controllers among them.",
+			Reference: "ZooKeeper manual, jute.maxbuffer"}, piledUp},
+	}
+}
+
+func ofQuotas() []row {
+	return []row{
+		{Row{Code: "MIG251", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A quota is no number, or none that Kafka knows.",
+			Why:       "The copy is aborted (Unexpected client quota configuration value) and the active controller halts, or dual write stops at it.",
+			Reference: "Kafka 3.9 ZkConfigMigrationClient"}, brokenQuotas},
+		{Row{Code: "MIG252", Severity: Block, Kind: gates.Safety, Copy: true, Title: "The name of a user or client cannot be decoded.",
+			Why:       "The copy is aborted and the active controller halts.",
+			Reference: "KAFKA-16222"}, undecodableNames},
+		{Row{Code: "MIG253", Severity: Warn, Copy: true, Title: "The name of a user or client has an odd form.",
+			Why:       "It is copied as another name than its znode says, and written back to a second znode.",
+			Reference: "KAFKA-16222, KAFKA-16411"}, oddNames},
+		{Row{Code: "MIG254", Severity: Block, Kind: gates.Safety, Copy: true, Title: "A SCRAM credential cannot be understood.",
+			Why:       "The copy is aborted and the active controller halts.",
+			Reference: "Kafka 3.9 ScramCredentialUtils"}, brokenCredentials},
+		{Row{Code: "MIG255", Severity: Info, Copy: true, Title: "Users log in with SCRAM.",
+			Why:       "Their credentials live in the metadata log: nothing that must reach the controllers before it is read can use them.",
+			Reference: "KIP-900"}, scramUsers},
+		{Row{Code: "MIG256", Severity: Warn, Copy: true, Title: "A user's znode has a child that is not clients.",
+			Why:       "It is not copied.",
+			Reference: "Kafka 3.9 AdminZkClient.fetchAllChildEntityConfigs"}, strangeChildren},
+	}
+}
+
+func ofRules() []row {
+	return []row{
+		{Row{Code: "MIG261", Severity: Block, Kind: gates.Safety, Copy: true, Title: "An ACL cannot be understood.",
+			Why:       "The copy is aborted and the active controller halts.",
+			Reference: "Kafka 3.9 AclEntry"}, brokenRules},
+		{Row{Code: "MIG262", Severity: Warn, Copy: true, Title: "An ACL is in a place that Kafka passes over.",
+			Why:       "It is not enforced today and is not copied (Ignoring unknown ResourceType).",
+			Reference: "Kafka 3.9 AclAuthorizer.loadAllAcls"}, ignoredRules},
+		{Row{Code: "MIG263", Severity: Warn, Copy: true, Title: "ACLs are stored and no broker has an authorizer.",
+			Why:       "They are copied; who sets an authorizer later is surprised by them.",
+			Reference: "KIP-801"}, rulesWithoutAuthorizer},
+		{Row{Code: "MIG264", Severity: Warn, Copy: true, Title: "Brokers have AclAuthorizer and there is no /kafka-acl.",
+			Why:       "Only rules in this tree are copied: after the roll to KRaft there would be none.",
+			Reference: "Kafka 3.9 AclAuthorizer"}, authorizerWithoutStore},
+		{Row{Code: "MIG265", Severity: Info, Copy: true, Title: "There are delegation tokens.",
+			Why:       "Controllers verify them with the brokers' key.",
+			Reference: "KAFKA-15219"}, delegationTokens},
+		{Row{Code: "MIG266", Severity: Block, Kind: gates.Safety, Copy: true, Title: "There are delegation tokens and a broker's file has no key for them.",
+			Why:       "The controllers are given the brokers' key; without it tokens can be neither verified nor renewed.",
+			Reference: "KAFKA-15219"}, tokensWithoutKey},
 	}
 }
 
