@@ -28,7 +28,8 @@ func TestPurePackagesImportNothingThatTouchesTheWorld(t *testing.T) {
 			continue
 		}
 		for _, imp := range f.imports() {
-			if slices.ContainsFunc(banned, func(b string) bool { return under(imp, b) }) {
+			// net/url reads text and opens nothing.
+			if imp != "net/url" && slices.ContainsFunc(banned, func(b string) bool { return under(imp, b) }) {
 				t.Errorf("%s imports %s: a pure package gets everything as an argument, so that the same facts always give the same decision", f.at, imp)
 			}
 		}
