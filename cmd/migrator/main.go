@@ -37,6 +37,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 	}
 	root.PersistentFlags().String("log-level", "info", "debug, info, warn or error; logs go to stderr (MIGRATOR_LOG_LEVEL)")
 	root.AddGroup(&cobra.Group{ID: "service", Title: "The service:"}, &cobra.Group{ID: "offline", Title: "Without a service, changing nothing:"},
+		&cobra.Group{ID: "backup", Title: "Without a service:"},
 		&cobra.Group{ID: "migration", Title: "A migration, through the service:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -46,6 +47,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 	}
 	add("service", newServeCommand(), newRehearseCommand(), newDemoCommand())
 	add("offline", newValidateCommand(), newPreflightCommand(), newPlanCommand(), newPhasesCommand())
+	add("backup", newBackupCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
 		newDrillCommand(), newRevertCommand(), newJournalCommand(), newEvidenceCommand())
 	root.AddCommand(newLabCommand())

@@ -127,7 +127,7 @@ func (e *Executor) Do(ctx context.Context, t Task) (Result, error) {
 	case plan.VerifyCanary:
 		return e.verifyCanary(ctx)
 	case plan.SaveZnodes:
-		return e.saveZnodes(ctx)
+		return e.saveZnodes(ctx, t)
 	case plan.ElectPreferred:
 		return e.elect(ctx, t)
 	case plan.RunDrill:

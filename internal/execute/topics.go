@@ -2,14 +2,12 @@ package execute
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"migrator/internal/canary"
-	"migrator/internal/zkread"
+	"migrator/internal/znodebackup"
 )
 
 // topicLimit bounds one call that changes topics.
@@ -68,36 +66,25 @@ func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 	return Result{Detail: detail}, nil
 }
 
-// saveZnodes keeps the whole tree as compressed JSON lines in the blob store.
+// saveZnodes keeps the whole tree, as `migrator backup` does, in the blob store.
 // It may hold secrets (SCRAM credentials), so it goes nowhere else.
-func (e *Executor) saveZnodes(ctx context.Context) (Result, error) {
+func (e *Executor) saveZnodes(ctx context.Context, t Task) (Result, error) {
 	var buf bytes.Buffer
-	zip := gzip.NewWriter(&buf)
-	out := json.NewEncoder(zip)
-	count, hidden := 0, 0
-	window, err := e.zk.Tree(ctx, "/", func(z zkread.Znode) error {
-		count++
-		if !z.Readable {
-			hidden++
-		}
-		return out.Encode(z)
-	}, func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
+	head := znodebackup.Head{ClusterID: t.ClusterID, Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
+	tail, err := znodebackup.Take(ctx, &buf, e.zk, head, func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
 	if err != nil {
-		return Result{}, fmt.Errorf("save znodes: %w", err)
-	}
-	if err := zip.Close(); err != nil {
 		return Result{}, fmt.Errorf("save znodes: %w", err)
 	}
 	sha, err := e.blobs.Put(buf.Bytes())
 	if err != nil {
 		return Result{}, fmt.Errorf("save znodes: %w", err)
 	}
-	detail := fmt.Sprintf("%d znodes in blob %s", count, sha)
-	if hidden > 0 {
-		detail += fmt.Sprintf("; %d exist but are not readable with our rights", hidden)
+	detail := fmt.Sprintf("%d znodes in blob %s", tail.Znodes, sha)
+	if tail.Unreadable > 0 {
+		detail += fmt.Sprintf("; %d exist but are not readable with our rights", tail.Unreadable)
 	}
-	if window.Moved > 0 {
-		detail += fmt.Sprintf("; %d changed while they were read", window.Moved)
+	if tail.Moved > 0 {
+		detail += fmt.Sprintf("; %d changed while they were read", tail.Moved)
 	}
 	return Result{Detail: detail, Blob: sha}, nil
 }

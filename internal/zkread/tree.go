@@ -50,6 +50,17 @@ func (r *Reader) Tree(ctx context.Context, root string, visit func(Znode) error,
 	return window, nil
 }
 
+// Znodes reads the named znodes, without their ACLs. One that does not exist is
+// absent from the map; one that may not be read is in a *PartialError.
+func (r *Reader) Znodes(ctx context.Context, paths []string) (map[string]Znode, error) {
+	out := make(map[string]Znode, len(paths))
+	err := r.scan(ctx, paths, func(path string, n node) *NodeError {
+		out[path] = znode(zkwire.Node{Path: path, Readable: true, Data: n.data, Stat: zkwire.Stat(n.stat)})
+		return nil
+	})
+	return out, err
+}
+
 func znode(n zkwire.Node) Znode {
 	out := Znode{Path: n.Path, Readable: n.Readable, Data: n.Data, Version: n.Stat.Version, Children: int(n.Stat.NumChildren),
 		EphemeralOwner: n.Stat.EphemeralOwner, CreatedMs: n.Stat.Ctime, ModifiedMs: n.Stat.Mtime, Czxid: n.Stat.Czxid, Mzxid: n.Stat.Mzxid, ACL: n.ACL}

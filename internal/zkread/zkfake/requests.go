@@ -1,5 +1,10 @@
 package zkfake
 
+import (
+	"fmt"
+	"path"
+)
+
 // Operations of the protocol.
 const (
 	opCreate       = 1
@@ -149,8 +154,12 @@ func (s *Server) write(session int64, op int32, p string, r *reader, w *writer) 
 			r.string()
 		}
 		var owner int64
-		if r.int()&1 != 0 {
+		flags := r.int()
+		if flags&1 != 0 {
 			owner = session
+		}
+		if parent := s.tree.nodes[path.Dir(p)]; flags&2 != 0 && parent != nil {
+			p += fmt.Sprintf("%010d", parent.cversion)
 		}
 		w.string(p)
 		return s.tree.create(p, data, owner)

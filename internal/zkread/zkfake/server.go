@@ -114,6 +114,13 @@ func (s *Server) Data(p string) (data []byte, ok bool) {
 	return n.data, true
 }
 
+// Children are the names below a znode, in order.
+func (s *Server) Children(p string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.children(p)
+}
+
 // Writes counts the write requests of clients, refused ones included.
 func (s *Server) Writes() int {
 	s.mu.Lock()

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"migrator/internal/zkread"
+	"migrator/internal/znodebackup"
+)
+
+// zkSession bounds how long a silent ZooKeeper member is waited for.
+const zkSession = 10 * time.Second
+
+type backupFlags struct {
+	config     string
+	out        string
+	recipients []string
+	asJSON     bool
+}
+
+func newBackupCommand() *cobra.Command {
+	var f backupFlags
+	cmd := &cobra.Command{
+		Use:   "backup NAME --config F --out FILE",
+		Short: "keep all znodes of a cluster in one checked, compressed file",
+		Long: `Reads every znode below the cluster's chroot (content, ACLs, versions, owners, times) into
+one file of mode 0600. It changes nothing and needs no service. The file can hold secrets
+(SCRAM credentials): encrypt it with --recipient, or keep it where only you read.
+
+The file appears only when it is whole; Ctrl-C leaves none. "zstd -dc FILE" shows it as JSON lines.`,
+		Example: `  migrator backup payments --config migrations.yaml --out payments.znodes
+  migrator backup payments --config migrations.yaml --out payments.znodes.age --recipient age1...
+  migrator backup verify payments.znodes
+  migrator backup restore payments.znodes payments --config migrations.yaml --select topics,configs`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			return takeBackup(ctx, cmd, args[0], f)
+		},
+	}
+	configFlag(cmd, &f.config)
+	jsonFlag(cmd, &f.asJSON)
+	cmd.Flags().StringVar(&f.out, "out", "", "the file to write; it must not exist yet")
+	cmd.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt for this age recipient (age1...); may be repeated")
+	// Only an unknown flag's name makes this fail.
+	_ = cmd.MarkFlagRequired("out")
+	cmd.AddCommand(newBackupVerifyCommand(), newRestoreCommand())
+	return cmd
+}
+
+// untilInterrupted ends work in order at Ctrl-C or SIGTERM; a second one ends the process.
+func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// backupDoc is what is said of a backup.
+type backupDoc struct {
+	File      string    `json:"file"`
+	ClusterID string    `json:"cluster_id"`
+	Begun     time.Time `json:"begun"`
+	SHA256    string    `json:"sha256"`
+	Bytes     int64     `json:"bytes"`
+	znodebackup.Tail
+}
+
+func takeBackup(ctx context.Context, cmd *cobra.Command, name string, f backupFlags) error {
+	m, err := loadMigration(f.config, name)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(f.out); err == nil {
+		return usagef("--out %s exists already: an earlier backup is not written over", f.out)
+	}
+	r, err := zkread.Open(m.ZooKeeper.Connect, zkSession)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	head := znodebackup.Head{Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
+	if head.ClusterID, err = r.ClusterID(ctx); err != nil {
+		return err
+	}
+	meter := newMeter(cmd.ErrOrStderr(), "znodes")
+	err = znodebackup.Save(f.out, f.recipients, func(out io.Writer) error {
+		_, err := znodebackup.Take(ctx, out, r, head, meter.tell)
+		return err
+	})
+	meter.end()
+	if err != nil {
+		return recipientUsage(err)
+	}
+	if len(f.recipients) > 0 {
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "encrypted for %d recipients; prove it with: migrator backup verify %s --identity FILE\n", len(f.recipients), f.out)
+		return err
+	}
+	return showBackup(ctx, cmd, f.out, "", f.asJSON)
+}
+
+func recipientUsage(err error) error {
+	var wrong *znodebackup.RecipientError
+	if errors.As(err, &wrong) || errors.Is(err, znodebackup.ErrNoIdentity) {
+		return usagef("%v", err)
+	}
+	return err
+}
+
+func newBackupVerifyCommand() *cobra.Command {
+	var identity string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "prove a backup whole, from its first to its last byte",
+		Long: `Reads the whole file: each block's checksum, the checksum of the file, every line. A file that
+was cut off or in which a bit changed is refused (exit 1), with the place named.`,
+		Example: "  migrator backup verify payments.znodes\n  migrator backup verify payments.znodes.age --identity key.txt",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilInterrupted(cmd)
+			defer stop()
+			return showBackup(ctx, cmd, args[0], identity, asJSON)
+		},
+	}
+	identityFlag(cmd, &identity)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func identityFlag(cmd *cobra.Command, identity *string) {
+	cmd.Flags().StringVar(identity, "identity", "", "file of the age identity that an encrypted backup was made for")
+}
+
+// showBackup reads the file anew, so that what it says was proven from the disk.
+func showBackup(ctx context.Context, cmd *cobra.Command, file, identity string, asJSON bool) error {
+	s, err := znodebackup.ReadFile(ctx, file, identity, nil)
+	if err != nil {
+		return recipientUsage(fmt.Errorf("%s: %w", file, err))
+	}
+	doc := backupDoc{File: file, ClusterID: s.ClusterID, Begun: s.Begun, SHA256: s.SHA256, Bytes: s.Bytes, Tail: s.Tail}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), doc)
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), plain(describeBackup(doc)))
+	return err
+}
+
+func describeBackup(d backupDoc) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: whole, %d znodes of cluster %s, read %s, %d KiB\n", d.File, d.Znodes, d.ClusterID, d.Begun.Format(time.RFC3339), (d.Bytes+1023)/1024)
+	fmt.Fprintf(&b, "  sha256 %s\n", d.SHA256)
+	if d.Unreadable > 0 {
+		fmt.Fprintf(&b, "  %d znodes exist and could not be read with our rights: their content is not in it\n", d.Unreadable)
+	}
+	if d.Moved == 0 {
+		fmt.Fprintf(&b, "  nothing changed while it was read: it is the tree at zxid 0x%x\n", d.FromZxid)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "  %d znodes changed while it was read (zxid 0x%x to 0x%x), among them %s\n", d.Moved, d.FromZxid, d.ToZxid, strings.Join(d.Moving[:min(3, len(d.Moving))], ", "))
+	return b.String()
+}
