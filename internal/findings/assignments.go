@@ -164,3 +164,27 @@ func (l *look) perTopic(is func(partition) bool, what, fix string) {
 		}
 	}
 }
+
+// unavailableInRoll are topics that no order of restarts can spare.
+func unavailableInRoll(l *look) {
+	least, known := need(l, "the effective min.insync.replicas", l.s.Snapshot.MinISR, describable)
+	for _, t := range l.topics() {
+		one, tight := []partition{}, []partition{}
+		want, told := least[t.name]
+		for _, p := range t.partitions {
+			switch {
+			case len(p.replicas) == 1:
+				one = append(one, p)
+			case known && told && len(p.replicas) > 0 && want >= len(p.replicas):
+				tight = append(tight, p)
+			}
+		}
+		const fix = "Add replicas, or lower min.insync.replicas, or tell those who write to it. The plan lists the partitions again."
+		if len(one) > 0 {
+			l.found("topic "+t.name, "partitions "+partitionsOf(one)+" have one replica", fix)
+		}
+		if len(tight) > 0 {
+			l.found("topic "+t.name, fmt.Sprintf("partitions %s: min.insync.replicas is %d, as many as there are replicas", partitionsOf(tight), want), fix)
+		}
+	}
+}

@@ -96,22 +96,3 @@ func TestRulesAndTokensAreFoundUnderTheirCode(t *testing.T) {
 		{"hidden tokens", withZnodes(map[string]*string{"/delegation_token/tokens": is("hidden")}), "MIG266", Unknown, "ACL"},
 	})
 }
-
-// What anybody may have written into ZooKeeper never brings the judging down.
-func FuzzJudge(f *testing.F) {
-	for _, data := range healthyZnodes() {
-		if data != nil {
-			f.Add(*data)
-		}
-	}
-	f.Add(`{"version":1,"acls":[{"principal":null}]}`)
-	f.Add(`{"version":3,"partitions":{"0":[null]},"adding_replicas":null}`)
-	f.Fuzz(func(t *testing.T, data string) {
-		change := map[string]*string{}
-		for _, path := range []string{"/cluster/id", "/controller", "/controller_epoch", "/migration", orders, orders + "/partitions/0/state", "/config/topics/orders", "/config/brokers/1",
-			"/config/users/u", "/config/users/u/clients/c", "/kafka-acl/Topic/orders", "/feature", "/latest_producer_id_block", "/admin/reassign_partitions", "/admin/delete_topics/orders"} {
-			change[path] = &data
-		}
-		seenHere(withZnodes(change), cluster.Initial)
-	})
-}

@@ -33,7 +33,7 @@ func table() []row {
 }
 
 func inZooKeeper() []row {
-	return slices.Concat(ofTheCluster(), ofTopics(), ofMoves(), ofBrokerConfigs(), ofConfigs(), ofQuotas(), ofRules())
+	return slices.Concat(ofTheCluster(), ofTopics(), ofMoves(), ofBrokerConfigs(), ofConfigs(), ofQuotas(), ofRules(), ofBrokers())
 }
 
 func ofTheCluster() []row {
@@ -212,6 +212,42 @@ func ofRules() []row {
 		{Row{Code: "MIG266", Severity: Block, Kind: gates.Safety, Copy: true, Title: "There are delegation tokens and a broker's file has no key for them.",
 			Why:       "The controllers are given the brokers' key; without it tokens can be neither verified nor renewed.",
 			Reference: "KAFKA-15219"}, tokensWithoutKey},
+	}
+}
+
+// ofBrokers are seen over Kafka's protocol.
+func ofBrokers() []row {
+	return []row{
+		{Row{Code: "MIG271", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.SameIBP, Title: "Brokers do not have one inter.broker.protocol.version.",
+			Why:       "Controllers are formatted at one version, and a broker in migration mode registers with exactly its own: the others are refused for ever (UNSUPPORTED_VERSION).",
+			Reference: "Kafka 3.9 KafkaServer, KAFKA-14529"}, differingVersions},
+		{Row{Code: "MIG272", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.SameIBP, Title: "A broker's inter.broker.protocol.version is older than 3.6-IV1.",
+			Why:       "There are no metadata transactions: controllers of 3.9 refuse to begin, older ones leave half a copy behind when they fail.",
+			Reference: "KAFKA-17457"}, oldVersions},
+		{Row{Code: "MIG273", Severity: Block, Kind: gates.Safety, Start: true, Title: "A broker has several log folders and an inter.broker.protocol.version older than 3.7-IV2.",
+			Why:       "It refuses to start in migration mode.",
+			Reference: "KAFKA-15450, KIP-858"}, foldersAtOldVersion},
+		{Row{Code: "MIG274", Severity: Block, Kind: gates.Safety, Title: "A log folder of a broker is offline.",
+			Why:       "In migration mode one failed folder stops the whole broker, and it cannot go to KRaft.",
+			Reference: "KAFKA-16431"}, offlineFolders},
+		{Row{Code: "MIG275", Severity: Block, Kind: gates.Safety, Start: true, Title: "A broker runs another release than migrations.yaml says.",
+			Why:       "Files and the controllers' version are made for the release of migrations.yaml; a broker of another one may never register.",
+			Reference: "Kafka 3.9 manual, preparing for migration"}, otherRelease},
+		{Row{Code: "MIG276", Severity: Block, Kind: gates.Safety, Start: true, Title: "The release has faults in the migration itself.",
+			Why:       "Changes are lost or the migration hangs, and no care avoids it.",
+			Reference: "KAFKA-16667, KAFKA-17506, KAFKA-17457, KAFKA-16468"}, faultyRelease},
+		{Row{Code: "MIG277", Severity: Warn, Start: true, Title: "There is a newer 3.9 with fixes of the migration.",
+			Why:       "What it fixes can be avoided with care.",
+			Reference: "KAFKA-19480, KIP-1252"}, olderPatch},
+		{Row{Code: "MIG281", Severity: Block, Kind: gates.Safety, Start: true, Title: "A broker runs with something that its file does not say.",
+			Why:       "What is written into the file would have no effect, or another one than the plan shows.",
+			Reference: "Kafka 3.9 manual, kafka-server-start.sh --override"}, otherThanFile},
+		{Row{Code: "MIG282", Severity: Warn, Start: true, Title: "A broker's file was changed after its start.",
+			Why:       "The roll brings the change into force together with the migration's own.",
+			Reference: "Kafka 3.9 manual, broker configs"}, staleFile},
+		{Row{Code: "MIG283", Severity: Warn, Title: "Partitions cannot stay available while a broker restarts.",
+			Why:       "With one replica, or as many in sync as there are, they refuse writes during their broker's restart, twice in a migration.",
+			Reference: "Kafka 3.9 manual, min.insync.replicas"}, unavailableInRoll},
 	}
 }
 

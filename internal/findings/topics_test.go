@@ -15,7 +15,7 @@ const orders = "/brokers/topics/orders"
 
 // withTopic is the znodes of one more topic, with states that fit.
 func withTopic(name, data string) map[string]*string {
-	state := `{"controller_epoch":7,"leader":1,"version":1,"leader_epoch":3,"isr":[1]}`
+	state := `{"controller_epoch":7,"leader":1,"version":1,"leader_epoch":3,"isr":[1,2]}`
 	return map[string]*string{"/brokers/topics/" + name: &data, "/brokers/topics/" + name + "/partitions/0/state": &state}
 }
 
@@ -30,14 +30,14 @@ func TestBrokenTopicsAreFoundUnderTheirCode(t *testing.T) {
 		{"no partitions (FR-029)", map[string]*string{orders: is(`{"version":3,"topic_id":"` + ordersID + `","partitions":{}}`)}, "MIG214", orders, "no partition"},
 		{"no replicas (FR-029)", withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[]}}`), "MIG214", "/t", "no replicas"},
 		{"partition 0 is missing (FR-029)", map[string]*string{orders: is(`{"version":3,"topic_id":"` + ordersID + `","partitions":{"1":[2,3,1]}}`)}, "MIG214", orders, "partition 0 is missing"},
-		{"a partition key that is no number (FR-029)", withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1],"x":[1]}}`), "MIG214", "/t", "x"},
-		{"a replica twice", withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1,1]}}`), "MIG214", "/t", "twice"},
-		{"no id, version 1 (FR-028)", withTopic("legacy", `{"version":1,"partitions":{"0":[1]}}`), "MIG212", "/legacy", "no topic_id"},
-		{"no id, version 2 (FR-028)", withTopic("legacy", `{"version":2,"partitions":{"0":[1]},"adding_replicas":{},"removing_replicas":{}}`), "MIG212", "/legacy", "no topic_id"},
-		{"empty id (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"","partitions":{"0":[1]}}`), "MIG212", "/legacy", "no topic_id"},
-		{"malformed id (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"abc","partitions":{"0":[1]}}`), "MIG212", "/legacy", "abc"},
-		{"an id twice (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"`+ordersID+`","partitions":{"0":[1]}}`), "MIG213", ordersID, "legacy, orders"},
-		{"a name that no client can use", withTopic("a b", `{"version":3,`+id+`,"partitions":{"0":[1]}}`), "MIG218", "a b", "refuse"},
+		{"a partition key that is no number (FR-029)", withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1,2],"x":[1]}}`), "MIG214", "/t", "x"},
+		{"a replica twice", withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1,2,1]}}`), "MIG214", "/t", "twice"},
+		{"no id, version 1 (FR-028)", withTopic("legacy", `{"version":1,"partitions":{"0":[1,2]}}`), "MIG212", "/legacy", "no topic_id"},
+		{"no id, version 2 (FR-028)", withTopic("legacy", `{"version":2,"partitions":{"0":[1,2]},"adding_replicas":{},"removing_replicas":{}}`), "MIG212", "/legacy", "no topic_id"},
+		{"empty id (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"","partitions":{"0":[1,2]}}`), "MIG212", "/legacy", "no topic_id"},
+		{"malformed id (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"abc","partitions":{"0":[1,2]}}`), "MIG212", "/legacy", "abc"},
+		{"an id twice (FR-028)", withTopic("legacy", `{"version":3,"topic_id":"`+ordersID+`","partitions":{"0":[1,2]}}`), "MIG213", ordersID, "legacy, orders"},
+		{"a name that no client can use", withTopic("a b", `{"version":3,`+id+`,"partitions":{"0":[1,2]}}`), "MIG218", "a b", "refuse"},
 	})
 }
 
@@ -55,7 +55,7 @@ func TestPartitionStatesAreFoundUnderTheirCode(t *testing.T) {
 
 func TestMovesGhostsAndDeletionsAreFoundUnderTheirCode(t *testing.T) {
 	const id = `"topic_id":"y2pJxVWfSJWzjSfi3rJPgA"`
-	moving := withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1]},"adding_replicas":{"0":[1]},"removing_replicas":{}}`)
+	moving := withTopic("t", `{"version":3,`+id+`,"partitions":{"0":[1,2]},"adding_replicas":{"0":[1]},"removing_replicas":{}}`)
 	exactly(t, []fault{
 		{"a reassignment (FR-013)", moving, "MIG222", "topic t", "partitions 0"},
 		{"an old tool's reassignment", map[string]*string{"/admin/reassign_partitions": is(`{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1]}]}`)}, "MIG223", "/admin/reassign_partitions", "1 partitions"},
@@ -64,12 +64,12 @@ func TestMovesGhostsAndDeletionsAreFoundUnderTheirCode(t *testing.T) {
 		{"a topic pending deletion (FR-015)", map[string]*string{"/admin/delete_topics/orders": nil}, "MIG225", "topic orders", "has begun"},
 		{"its mark is left over (FR-015)", map[string]*string{"/admin/delete_topics/t2": nil}, "MIG226", "/admin/delete_topics/t2", "no topic"},
 	})
-	s := withZnodes(withTopic("old", `{"version":3,`+id+`,"partitions":{"0":[1,7]}}`))
+	s := withZnodes(withTopic("old", `{"version":3,`+id+`,"partitions":{"0":[1,2,7]}}`))
 	f := judged(t, s, "MIG221")
 	if f.Verdict != Found || f.Items[0].Where != "broker 7" || !strings.Contains(f.Items[0].Seen, "old-0") || !f.Blocks() {
 		t.Errorf("a ghost (FR-004) is %+v", f)
 	}
-	gone := withTopic("old", `{"version":3,`+id+`,"partitions":{"0":[1,7]}}`)
+	gone := withTopic("old", `{"version":3,`+id+`,"partitions":{"0":[1,2,7]}}`)
 	gone["/admin/delete_topics/old"] = nil
 	if f := judged(t, withZnodes(gone), "MIG225"); f.Verdict != Found || !strings.Contains(f.Items[0].Seen, "7") {
 		t.Errorf("a deletion that waits for broker 7 (FR-015) is %+v", f)
