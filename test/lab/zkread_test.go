@@ -28,6 +28,7 @@ func TestZooKeeperReads(t *testing.T) {
 	t.Run("a topic is read with id, replicas, states and overrides", func(t *testing.T) { checkTopic(ctx, t, r) })
 	t.Run("the whole tree is read and has no surprises", func(t *testing.T) { checkTree(ctx, t, r) })
 	t.Run("the bulk reader and the plain one read the same tree", func(t *testing.T) { checkBulk(ctx, t, c) })
+	t.Run("a lost topic and a spoilt configuration come back from the backup, and brokers notice", func(t *testing.T) { checkRestore(ctx, t, r, c) })
 	t.Run("a connect string without the chroot is answered with the place of the cluster", func(t *testing.T) { checkChroot(ctx, t, c) })
 	t.Run("two services cannot drive one cluster, and the same store takes its own lock over", func(t *testing.T) { checkLock(ctx, t, c) })
 	t.Run("one lost member is seen and stops neither reads nor the lock", func(t *testing.T) { checkMemberLost(ctx, t, r, c) })

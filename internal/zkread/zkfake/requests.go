@@ -21,6 +21,7 @@ const (
 	opMulti        = 14
 	opMultiRead    = 22
 	opAuth         = 100
+	opSASL         = 102
 	opClose        = -11
 )
 
@@ -57,6 +58,12 @@ func (s *Server) handle(session int64, r *reader) (out []byte, last bool) {
 		if s.digest != "" && r.string() != s.digest {
 			code, last = authFailed, true
 		}
+	case opSASL: // one turn: the client's token comes back, unless it is empty
+		token := r.buffer()
+		if len(token) == 0 {
+			code, last = authFailed, true
+		}
+		body.buffer(append([]byte("challenge to "), token...))
 	default:
 		code = s.one(session, op, r, &body)
 	}
