@@ -47,6 +47,9 @@ func printPlan(w io.Writer, name string, p *status.Plan) error {
 		}
 		for _, d := range s.Diffs {
 			fmt.Fprintf(&b, "\n%s", indent(d.Unified))
+			for _, text := range d.Notes {
+				fmt.Fprintf(&b, "   look at node %d: %s\n", d.Node, text)
+			}
 		}
 	}
 	fmt.Fprintf(&b, "\nexpected: %s\ndigest: %s\n", planTime(p), p.Digest)

@@ -161,8 +161,28 @@ func (b *builder) provision() error {
 			plan.Action{ID: fmt.Sprintf("format-%d", n.ID), Kind: plan.FormatDirs, Stage: 1, Node: &n.ID, Argv: argv},
 			plan.Action{ID: fmt.Sprintf("start-%d", n.ID), Kind: plan.Start, Stage: 2, Node: &n.ID, Argv: n.Commands.Start})
 	}
+	if step.Warnings, err = b.disagreements(); err != nil {
+		return err
+	}
 	b.add(step)
 	return nil
+}
+
+// disagreements are what brokers have each for itself now, and what the
+// controllers decide for all of them by the first one's value.
+func (b *builder) disagreements() ([]string, error) {
+	var files []configgen.BrokerFile
+	var hashes strings.Builder
+	for _, n := range b.in.Migration.Inventory().Brokers {
+		f := b.in.Snapshot.Files[n.ID]
+		file, ok := f.Get()
+		if !ok {
+			return nil, fmt.Errorf("the file of broker %d cannot be read: %s", n.ID, f.Cause())
+		}
+		files = append(files, configgen.BrokerFile{ID: n.ID, Content: file.Content})
+		fmt.Fprintf(&hashes, "%d %s\n", n.ID, file.SHA256)
+	}
+	return b.in.Memo.disagreements(hashes.String(), files)
 }
 
 func (b *builder) load() error {

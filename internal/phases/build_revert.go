@@ -207,7 +207,7 @@ func (b *backBuilder) saved(n config.Node, mode cluster.Mode) (before, after str
 	b.contents[before], b.contents[e.sha] = now, e.data
 	b.written[n.ID] = e.sha
 	return before, e.sha, plan.Diff{Node: n.ID, Path: n.Properties, Unified: configgen.Diff(n.Properties, now, e.data),
-		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: e.source}}}, nil
+		Reasons: []plan.Reason{{Key: "(whole file)", Op: "restore", Reason: "the file as it was, byte for byte", Source: e.source}}, Notes: []string{}}, nil
 }
 
 // unrecorded is the file where the journal does not know it; not found where

@@ -1,6 +1,8 @@
 package phases
 
 import (
+	"fmt"
+
 	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/configgen"
@@ -15,6 +17,13 @@ import (
 type Memo struct {
 	versions map[string]version
 	rendered map[rendering]rendered
+	differ   differ
+}
+
+// differ is how the brokers' files of one moment differ.
+type differ struct {
+	files string // their hashes
+	said  []string
 }
 
 // version is an inter.broker.protocol.version in effect, or why it is unknown.
@@ -73,7 +82,7 @@ func (k *Memo) render(key rendering, n config.Node, current []byte, s configgen.
 		return rendered{}, err
 	}
 	r := rendered{after: hash(out.File), file: out.File,
-		diff: plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, key.before == ""), Reasons: []plan.Reason{}}}
+		diff: plan.Diff{Node: n.ID, Path: n.Properties, Unified: out.Unified(n.Properties, key.before == ""), Reasons: []plan.Reason{}, Notes: append([]string{}, out.Notes...)}}
 	for _, c := range out.Changes {
 		r.diff.Reasons = append(r.diff.Reasons, plan.Reason{Key: c.Key, Op: c.Op, Reason: c.Reason, Source: c.Source})
 	}
@@ -85,4 +94,24 @@ func (k *Memo) render(key rendering, n config.Node, current []byte, s configgen.
 	}
 	k.rendered[key] = r
 	return r, nil
+}
+
+// disagreements says, line by line, on what brokers differ although one value
+// is going to count for all.
+func (k *Memo) disagreements(hashes string, files []configgen.BrokerFile) ([]string, error) {
+	if k != nil && k.differ.files == hashes {
+		return k.differ.said, nil
+	}
+	found, err := configgen.Disagreements(files)
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, d := range found {
+		said = append(said, fmt.Sprintf("brokers differ in %s (%s: %s)", d, d.Reason, d.Source))
+	}
+	if k != nil {
+		k.differ = differ{files: hashes, said: said}
+	}
+	return said, nil
 }

@@ -112,6 +112,9 @@ type Diff struct {
 	Path    string   `json:"path"`
 	Unified string   `json:"unified"`
 	Reasons []Reason `json:"reasons"`
+	// Notes are what a person should look at in the file or beside it, though
+	// nothing was changed for it.
+	Notes []string `json:"notes"`
 }
 
 // Reason says why a key changes and which source asks for it.

@@ -53,6 +53,9 @@ func (w *writer) change(s plan.Step, a plan.Action) {
 			continue
 		}
 		w.code(strings.Split(strings.TrimSuffix(d.Unified, "\n"), "\n")...)
+		for _, text := range d.Notes {
+			w.code("# look at: " + text)
+		}
 	}
 }
 
