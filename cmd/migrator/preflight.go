@@ -23,6 +23,12 @@ const (
 	codePlan  = "MIG002" // whether a plan can be made
 )
 
+// Titles of these two.
+const (
+	titlePhase = "The phase can be told by the facts."
+	titlePlan  = "The plan can be made from the files and facts."
+)
+
 // finding is a gate's verdict or a judged row of the registry of findings.
 type finding struct {
 	Code      string  `json:"code"`
@@ -38,6 +44,7 @@ type finding struct {
 	Reference string  `json:"reference"`
 	Items     []item  `json:"items"`
 	Blocks    bool    `json:"blocks"`
+	Waived    *string `json:"waived"` // the reason in migrations.yaml
 }
 
 // item is one place where a finding was seen.
@@ -57,7 +64,7 @@ type preflightDoc struct {
 }
 
 func newPreflightCommand() *cobra.Command {
-	var path string
+	var path, report string
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "preflight NAME --config FILE",
@@ -66,7 +73,7 @@ func newPreflightCommand() *cobra.Command {
 plan and every finding of the registry (migrator findings lists them). It exits 3
 when something blocks, or when something that could block cannot be seen. Whether
 another service drives the cluster is left to the service.`,
-		Example: "  migrator preflight payments --config migrations.yaml\n  migrator preflight payments --config migrations.yaml --json",
+		Example: "  migrator preflight payments --config migrations.yaml\n  migrator preflight payments --config migrations.yaml --json\n  migrator preflight payments --config migrations.yaml --junit preflight.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := loadMigration(path, args[0])
@@ -87,6 +94,11 @@ another service drives the cluster is left to the service.`,
 				return err
 			}
 			doc.add(findings.Judge(sv, doc.Phase))
+			if report != "" {
+				if err := writeJUnit(report, doc); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), doc)
 			} else {
@@ -100,6 +112,7 @@ another service drives the cluster is left to the service.`,
 	}
 	configFlag(cmd, &path)
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&report, "junit", "", "write the checks as JUnit XML to this file too")
 	cmd.Flags().BoolVar(&all, "all", false, "show also what is clear")
 	return cmd
 }
@@ -190,7 +203,7 @@ func judgedRow(f findings.Finding) finding {
 		out.Evidence += "; not known: " + g.Cause
 	}
 	if f.Waived != "" {
-		out.Evidence = "waived (" + f.Waived + "): " + out.Evidence
+		out.Waived = &f.Waived
 	}
 	return out
 }
@@ -209,7 +222,7 @@ func safety(code, title string) finding {
 }
 
 func (s *seen) whereabouts() finding {
-	f := safety(codePhase, "The phase can be told by the facts.")
+	f := safety(codePhase, titlePhase)
 	f.Evidence, f.Source = s.located.Why, "all brokers"
 	switch {
 	case s.located.Emergency != "":
@@ -226,7 +239,7 @@ func (s *seen) whereabouts() finding {
 }
 
 func (s *seen) plannable(m config.Migration) finding {
-	f := safety(codePlan, "The plan can be made from the files and facts.")
+	f := safety(codePlan, titlePlan)
 	f.Source = "every node's properties file"
 	built, err := s.build(m)
 	if err != nil {
@@ -243,6 +256,8 @@ func (f finding) rank() int {
 	switch {
 	case f.Blocks:
 		return 0
+	case f.waived():
+		return 2
 	case f.Verdict == "fail" && f.Severity == string(findings.Warn):
 		return 1
 	case f.Verdict == "fail":
@@ -294,6 +309,8 @@ func printFindings(w io.Writer, doc preflightDoc, all bool) error {
 // word is how a finding is marked: what a person has to do about it.
 func (f finding) word() string {
 	switch {
+	case f.waived():
+		return "WAIVED"
 	case f.Verdict == "fail" && f.Gate == nil && f.Severity != string(findings.Block):
 		return strings.ToUpper(f.Severity)
 	case f.Verdict == "fail" && f.Blocks:
@@ -313,6 +330,9 @@ func (f finding) print(b *strings.Builder) {
 		}
 	default:
 		f.printItems(b)
+	}
+	if f.Waived != nil {
+		fmt.Fprintf(b, "       waived: %s\n", *f.Waived)
 	}
 	if f.Why != "" && (f.Verdict == "fail" || f.Verdict == "unknown") {
 		fmt.Fprintf(b, "       why: %s (%s)\n", f.Why, f.Reference)

@@ -15,6 +15,7 @@ import (
 
 	"migrator/internal/client"
 	"migrator/internal/config"
+	"migrator/internal/findings"
 )
 
 // serverFlag is for commands that talk to the service.
@@ -58,7 +59,13 @@ func loadFile(path string) (config.File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, usagef("%v", err)
 	}
-	return f, err
+	if err != nil {
+		return f, err
+	}
+	if problems := findings.CheckWaivers(f); len(problems) > 0 {
+		return f, &config.Problems{Path: path, List: problems}
+	}
+	return f, nil
 }
 
 // loadMigration finds one migration in migrations.yaml.

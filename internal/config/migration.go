@@ -47,6 +47,7 @@ func (c *checker) migration(at string, raw rawMigration) Migration {
 	c.roll(at+".roll", raw, &m)
 	c.canary(at+".canary", raw, &m)
 	c.approve(at+".approve", raw.Approve, &m)
+	c.waivers(at+".waivers", raw, &m)
 	c.nodes(at, raw, &m)
 	return m
 }
@@ -193,6 +194,24 @@ func (c *checker) approve(at string, raw texts, m *Migration) {
 			continue
 		}
 		m.Approve = append(m.Approve, p)
+	}
+}
+
+// waivers takes codes as they are: who has the registry judges them.
+func (c *checker) waivers(at string, raw rawMigration, m *Migration) {
+	for i, w := range raw.Waivers {
+		here := fmt.Sprintf("%s[%d]", at, i)
+		code, ok := c.required(here+".code", w.Code, "a warning's code, such as MIG283: migrator findings lists them")
+		reason, told := c.required(here+".reason", w.Reason, "why the warning is accepted; it stands in the evidence")
+		if !ok || !told {
+			continue
+		}
+		if slices.ContainsFunc(m.Waivers, func(other Waiver) bool { return other.Code == code }) {
+			c.add(here+".code", "%s is waived already", code)
+			continue
+		}
+		line, column := position(c.doc, here+".code")
+		m.Waivers = append(m.Waivers, Waiver{Code: code, Reason: reason, At: Problem{Path: here + ".code", Line: line, Column: column}})
 	}
 }
 

@@ -56,6 +56,10 @@ type rawMigration struct {
 		Off      text `yaml:"off"`
 	} `yaml:"canary"`
 	Approve texts `yaml:"approve"`
+	Waivers []struct {
+		Code   text `yaml:"code"`
+		Reason text `yaml:"reason"`
+	} `yaml:"waivers"`
 }
 
 // rawSettings is what *_defaults and a node have in common.

@@ -30,6 +30,7 @@ type Migration struct {
 	Canary    Canary
 	// Approve lists the phases whose plan waits for a person; finalize always does.
 	Approve []cluster.Phase
+	Waivers []Waiver
 	// Lost are the brokers that Without left out; the file never says any.
 	Lost []cluster.Node
 }
@@ -194,4 +195,13 @@ type Canary struct {
 	Topic    string
 	Interval time.Duration
 	Off      bool
+}
+
+// Waiver is a person's word that a warning of preflight is known and accepted.
+// Which codes there are, and which of them are warnings, only the registry of
+// findings knows.
+type Waiver struct {
+	Code   string
+	Reason string
+	At     Problem // where the code stands, without a message
 }

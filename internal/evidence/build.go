@@ -16,6 +16,7 @@ import (
 func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
 	b := builder{pack: Pack{Name: cfg.Name, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{}, Windows: []Window{},
 		Drill: Drill{Runs: []DrillRun{}}, Accepted: []Accepted{}, Blocked: []Blocked{}, ToolVersion: toolVersion()}}
+	b.pack.Waivers = waivers(cfg)
 	state := phases.New()
 	for _, entry := range entries {
 		e := phases.Event{Seq: entry.Seq, Time: entry.Time, Attempt: entry.Attempt, Actor: entry.Actor, Kind: phases.Kind(entry.Kind)}
@@ -33,6 +34,14 @@ func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
 		b.takeWindow(state.Window)
 	}
 	return b.finish(state), nil
+}
+
+func waivers(cfg config.Migration) []Waiver {
+	out := make([]Waiver, 0, len(cfg.Waivers))
+	for _, w := range cfg.Waivers {
+		out = append(out, Waiver{Code: w.Code, Reason: w.Reason})
+	}
+	return out
 }
 
 // toolVersion is the version this program was built as.

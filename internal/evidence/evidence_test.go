@@ -73,7 +73,7 @@ func recorded(t *testing.T) []journal.Entry {
 }
 
 func migration() config.Migration {
-	return config.Migration{Name: "payments", Kafka: config.Kafka{Version: "3.9.2"}}
+	return config.Migration{Name: "payments", Kafka: config.Kafka{Version: "3.9.2"}, Waivers: []config.Waiver{{Code: "MIG283", Reason: "scratch topics"}}}
 }
 
 func fetch(sha string) ([]byte, error) {
@@ -107,6 +107,7 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 		Drill:       Drill{Runs: []DrillRun{{Kind: "clean", Node: 3001, At: at(13), Passed: true, UnavailableMS: ptr(int64(700))}}},
 		Soak:        &Soak{Phase: cluster.Load, RequiredSeconds: 3600, ElapsedSeconds: 3600},
 		Canary:      Canary{Sent: 25, Acked: 24, Lost: 1, Unchecked: 3, LongestStallMS: 2000},
+		Waivers:     []Waiver{{Code: "MIG283", Reason: "scratch topics"}},
 		Accepted:    []Accepted{{At: at(1), By: "ann", Gate: "isr-full", Subjects: []string{"x-0"}, Reason: "scratch"}},
 		Blocked:     []Blocked{{At: at(10), What: "no progress", ToDo: "look", Until: ptr(at(11)), By: "ben"}},
 		ToolVersion: got.ToolVersion,

@@ -26,6 +26,7 @@ type Pack struct {
 	Soak         *Soak      `json:"soak"`
 	Canary       Canary     `json:"canary"`
 	Accepted     []Accepted `json:"accepted"`
+	Waivers      []Waiver   `json:"waivers"`
 	Blocked      []Blocked  `json:"blocked"`
 	ToolVersion  string     `json:"tool_version"`
 }
@@ -152,4 +153,11 @@ type Blocked struct {
 	ToDo  string     `json:"to_do"`
 	Until *time.Time `json:"until"`
 	By    string     `json:"by"` // who lifted it
+}
+
+// Waiver is a warning of preflight that migrations.yaml accepts, as it stood
+// when the pack was made.
+type Waiver struct {
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
 }

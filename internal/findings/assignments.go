@@ -136,18 +136,23 @@ func missingStates(l *look) {
 	}
 }
 
-// offlinePartitions have no leader, as ZooKeeper has it.
+// offlinePartitions have no leader, as ZooKeeper has it, though a broker that
+// could lead is alive; that none is has a code of its own (ghosts).
 func offlinePartitions(l *look) {
-	l.perTopic(func(p partition) bool { return p.state != nil && p.state.leader < 0 }, "no leader",
-		"Bring back the broker that holds the last in-sync replica. Only a person can decide for an unclean election.")
+	live, ok := l.liveIDs()
+	l.perTopic(func(p partition) bool {
+		return ok && p.state != nil && p.state.leader < 0 && slices.ContainsFunc(p.replicas, func(id int32) bool { return live[id] })
+	}, "no leader", "Bring back the broker that holds the last in-sync replica. Only a person can decide for an unclean election.")
 }
 
-// shortISR are partitions with a leader and fewer replicas in sync than assigned.
+// shortISR are partitions with a leader and a living replica that is not in sync.
 func shortISR(l *look) {
+	live, ok := l.liveIDs()
 	l.perTopic(func(p partition) bool {
-		return p.state != nil && p.state.leader >= 0 && len(p.state.isr) < len(p.replicas) && !duplicate(p.replicas)
-	}, "fewer replicas in sync than assigned",
-		"Find out why the missing replica does not follow (a broker that is down, a full or offline disk), and wait until the ISR is whole.")
+		return ok && p.state != nil && p.state.leader >= 0 && !duplicate(p.replicas) &&
+			slices.ContainsFunc(p.replicas, func(id int32) bool { return live[id] && !slices.Contains(p.state.isr, id) })
+	}, "a living replica is not in sync",
+		"Find out why the missing replica does not follow (a full or offline disk, a slow network), and wait until the ISR is whole.")
 }
 
 // perTopic notes one place for each topic with such partitions.

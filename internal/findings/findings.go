@@ -5,7 +5,10 @@
 package findings
 
 import (
+	"fmt"
+
 	"migrator/internal/cluster"
+	"migrator/internal/config"
 	"migrator/internal/gates"
 )
 
@@ -102,7 +105,9 @@ func Judge(s Survey, phase *cluster.Phase) []Finding {
 		}
 		l := &look{s: &s}
 		r.check(l)
-		out = append(out, l.finding(r.Row))
+		found := l.finding(r.Row)
+		found.Waived = s.waiver(found)
+		out = append(out, found)
 	}
 	return out
 }
@@ -112,4 +117,46 @@ func Judge(s Survey, phase *cluster.Phase) []Finding {
 func (s *Survey) copied() bool {
 	m, _ := s.Snapshot.Migration.Get()
 	return m.Offset != nil && *m.Offset > 0
+}
+
+// waiver is the reason that migrations.yaml gives for accepting a warning.
+func (s *Survey) waiver(f Finding) string {
+	if f.Severity != Warn || f.Verdict != Found {
+		return ""
+	}
+	for _, w := range s.Migration.Waivers {
+		if w.Code == f.Code {
+			return w.Reason
+		}
+	}
+	return ""
+}
+
+// CheckWaivers finds waivers of something that is no warning of the registry.
+func CheckWaivers(f config.File) []config.Problem {
+	severities := map[string]Severity{}
+	for _, r := range All() {
+		severities[r.Code] = r.Severity
+	}
+	for _, g := range gates.All() {
+		severities[g.Code] = Block
+	}
+	var out []config.Problem
+	for _, m := range f.Migrations {
+		for _, w := range m.Waivers {
+			p := w.At
+			switch severity, known := severities[w.Code]; {
+			case !known:
+				p.Message = fmt.Sprintf("%s is no code of a finding: migrator findings lists them", Bounded(w.Code))
+			case severity == Block:
+				p.Message = w.Code + " blocks and cannot be waived: remove its cause; one about availability can be accepted by name when its plan is offered"
+			case severity == Info:
+				p.Message = w.Code + " is for information only: there is nothing to waive"
+			default:
+				continue
+			}
+			out = append(out, p)
+		}
+	}
+	return out
 }
