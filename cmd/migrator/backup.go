@@ -68,9 +68,11 @@ func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) 
 // backupDoc is what is said of a backup.
 type backupDoc struct {
 	File      string    `json:"file"`
+	Encrypted bool      `json:"encrypted"`
+	Proven    bool      `json:"proven"` // read back whole from the disk
 	ClusterID string    `json:"cluster_id"`
 	Begun     time.Time `json:"begun"`
-	SHA256    string    `json:"sha256"`
+	SHA256    string    `json:"content_sha256"` // before encryption, without the last frame
 	Bytes     int64     `json:"bytes"`
 	znodebackup.Tail
 }
@@ -93,19 +95,26 @@ func takeBackup(ctx context.Context, cmd *cobra.Command, name string, f backupFl
 		return err
 	}
 	meter := newMeter(cmd.ErrOrStderr(), "znodes")
+	var taken znodebackup.Summary
 	err = znodebackup.Save(f.out, f.recipients, func(out io.Writer) error {
-		_, err := znodebackup.Take(ctx, out, r, head, meter.tell)
+		var err error
+		taken, err = znodebackup.Take(ctx, out, r, head, meter.tell)
 		return err
 	})
 	meter.end()
 	if err != nil {
 		return recipientUsage(err)
 	}
-	if len(f.recipients) > 0 {
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "encrypted for %d recipients; prove it with: migrator backup verify %s --identity FILE\n", len(f.recipients), f.out)
-		return err
+	if len(f.recipients) == 0 {
+		return verifyBackup(ctx, cmd, f.out, "", f.asJSON)
 	}
-	return showBackup(ctx, cmd, f.out, "", f.asJSON)
+	doc := describeWhole(f.out, taken)
+	doc.Encrypted = true // only the holder of an identity can prove it
+	return showBackup(cmd, doc, f.asJSON)
+}
+
+func describeWhole(file string, s znodebackup.Summary) backupDoc {
+	return backupDoc{File: file, ClusterID: s.ClusterID, Begun: s.Begun, SHA256: s.SHA256, Bytes: s.Bytes, Tail: s.Tail}
 }
 
 func recipientUsage(err error) error {
@@ -129,7 +138,7 @@ was cut off or in which a bit changed is refused (exit 1), with the place named.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			return showBackup(ctx, cmd, args[0], identity, asJSON)
+			return verifyBackup(ctx, cmd, args[0], identity, asJSON)
 		},
 	}
 	identityFlag(cmd, &identity)
@@ -141,24 +150,33 @@ func identityFlag(cmd *cobra.Command, identity *string) {
 	cmd.Flags().StringVar(identity, "identity", "", "file of the age identity that an encrypted backup was made for")
 }
 
-// showBackup reads the file anew, so that what it says was proven from the disk.
-func showBackup(ctx context.Context, cmd *cobra.Command, file, identity string, asJSON bool) error {
+// verifyBackup reads the file, so that what is said was proven from the disk.
+func verifyBackup(ctx context.Context, cmd *cobra.Command, file, identity string, asJSON bool) error {
 	s, err := znodebackup.ReadFile(ctx, file, identity, nil)
 	if err != nil {
 		return recipientUsage(fmt.Errorf("%s: %w", file, err))
 	}
-	doc := backupDoc{File: file, ClusterID: s.ClusterID, Begun: s.Begun, SHA256: s.SHA256, Bytes: s.Bytes, Tail: s.Tail}
+	doc := describeWhole(file, s)
+	doc.Proven, doc.Encrypted = true, s.Encrypted
+	return showBackup(cmd, doc, asJSON)
+}
+
+func showBackup(cmd *cobra.Command, doc backupDoc, asJSON bool) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), doc)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), plain(describeBackup(doc)))
+	_, err := io.WriteString(cmd.OutOrStdout(), plain(describeBackup(doc)))
 	return err
 }
 
 func describeBackup(d backupDoc) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: whole, %d znodes of cluster %s, read %s, %d KiB\n", d.File, d.Znodes, d.ClusterID, d.Begun.Format(time.RFC3339), (d.Bytes+1023)/1024)
-	fmt.Fprintf(&b, "  sha256 %s\n", d.SHA256)
+	state := "whole"
+	if !d.Proven {
+		state = "written, encrypted; prove it with: migrator backup verify --identity FILE"
+	}
+	fmt.Fprintf(&b, "%s: %s: %d znodes of cluster %s, read %s, %d KiB\n", d.File, state, d.Znodes, d.ClusterID, d.Begun.Format(time.RFC3339), (d.Bytes+1023)/1024)
+	fmt.Fprintf(&b, "  sha256 of the content %s\n", d.SHA256)
 	if d.Unreadable > 0 {
 		fmt.Fprintf(&b, "  %d znodes exist and could not be read with our rights: their content is not in it\n", d.Unreadable)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
+
 	"migrator/internal/zkread/zkfake"
 )
 
@@ -99,6 +101,35 @@ func TestABackupIsProvenAndNotWrittenOver(t *testing.T) {
 	}
 	if code, _, errs := say(t, "backup", "verify", file); code != exitFailed || !strings.Contains(errs, "damaged at byte") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestAnEncryptedBackupIsOneDocumentAndIsProvenWithItsIdentity(t *testing.T) {
+	_, config := kept(t)
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, key := filepath.Join(dir, "payments.age"), filepath.Join(dir, "key")
+	if err := os.WriteFile(key, []byte(id.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := say(t, "backup", "payments", "--config", config, "--out", file, "--recipient", id.Recipient().String(), "--json")
+	if code != 0 || !json.Valid([]byte(out)) || !strings.Contains(out, `"encrypted": true`) || !strings.Contains(out, `"proven": false`) {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	if raw, err := os.ReadFile(file); err != nil || bytes.Contains(raw, []byte("orders")) {
+		t.Errorf("the file shows its content, or %v", err)
+	}
+	if code, out, errs := say(t, "backup", "verify", file, "--identity", key); code != 0 || !strings.Contains(out, ": whole: ") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := say(t, "backup", "verify", file); code != exitUsage || !strings.Contains(errs, "--identity") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if code, _, _ := say(t, "backup", "payments", "--config", config, "--out", filepath.Join(dir, "x"), "--recipient", "nobody"); code != exitUsage {
+		t.Errorf("a recipient that is none: exit %d", code)
 	}
 }
 

@@ -71,7 +71,7 @@ func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 func (e *Executor) saveZnodes(ctx context.Context, t Task) (Result, error) {
 	var buf bytes.Buffer
 	head := znodebackup.Head{ClusterID: t.ClusterID, Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
-	tail, err := znodebackup.Take(ctx, &buf, e.zk, head, func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
+	saved, err := znodebackup.Take(ctx, &buf, e.zk, head, func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
 	if err != nil {
 		return Result{}, fmt.Errorf("save znodes: %w", err)
 	}
@@ -79,12 +79,12 @@ func (e *Executor) saveZnodes(ctx context.Context, t Task) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("save znodes: %w", err)
 	}
-	detail := fmt.Sprintf("%d znodes in blob %s", tail.Znodes, sha)
-	if tail.Unreadable > 0 {
-		detail += fmt.Sprintf("; %d exist but are not readable with our rights", tail.Unreadable)
+	detail := fmt.Sprintf("%d znodes in blob %s", saved.Znodes, sha)
+	if saved.Unreadable > 0 {
+		detail += fmt.Sprintf("; %d exist but are not readable with our rights", saved.Unreadable)
 	}
-	if tail.Moved > 0 {
-		detail += fmt.Sprintf("; %d changed while they were read", tail.Moved)
+	if saved.Moved > 0 {
+		detail += fmt.Sprintf("; %d changed while they were read", saved.Moved)
 	}
 	return Result{Detail: detail, Blob: sha}, nil
 }

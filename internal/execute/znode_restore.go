@@ -67,14 +67,21 @@ func (z *ZNodes) restoreOne(ctx context.Context, epochVersion int32, step znodeb
 			break
 		}
 		// The answer got lost; if the multi was done, the znode has our content.
-		if data, _, readErr := z.conn.Get(z.full(step.Path)); readErr == nil && bytes.Equal(data, step.Data) {
+		data, readErr := call(ctx, func() ([]byte, error) {
+			data, _, err := z.conn.Get(z.full(step.Path))
+			return data, err
+		})
+		if readErr == nil && bytes.Equal(data, step.Data) {
 			return nil
 		}
 	}
-	if err != nil {
-		return z.failed(fmt.Sprintf("restore %s (it is as it was; what the plan listed before it is restored)", step.Path), err)
+	switch {
+	case err == nil:
+		return nil
+	case again(err) || ctx.Err() != nil:
+		return z.failed(fmt.Sprintf("restore %s (whether it was written is not known: make a new plan)", step.Path), err)
 	}
-	return nil
+	return z.failed(fmt.Sprintf("restore %s (it is as it was; what the plan listed before it is restored)", step.Path), err)
 }
 
 func (z *ZNodes) create(ctx context.Context, path string) error {

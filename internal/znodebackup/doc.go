@@ -70,3 +70,12 @@ func FromTree(z zkread.Znode) Znode {
 	}
 	return out
 }
+
+// Summary is what a whole file holds.
+type Summary struct {
+	Head
+	Tail
+	SHA256    string // of the content: the file up to its end frame, before encryption
+	Bytes     int64  // before encryption
+	Encrypted bool   // as ReadFile found it
+}

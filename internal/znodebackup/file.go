@@ -121,7 +121,9 @@ func ReadFile(ctx context.Context, path, identity string, visit func(Znode) erro
 	case err != nil:
 		return Summary{}, &DamageError{At: -1, What: "the head of the encrypted file: " + err.Error()}
 	}
-	return Read(&ageStream{plain}, visit)
+	out, err = Read(&ageStream{plain}, visit)
+	out.Encrypted = true
+	return out, err
 }
 
 func readIdentities(path string) ([]age.Identity, error) {

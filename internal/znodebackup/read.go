@@ -19,14 +19,6 @@ import (
 // does not take all memory.
 const maxLines = 256 << 20
 
-// Summary is what a whole file holds.
-type Summary struct {
-	Head
-	Tail
-	SHA256 string // of the file up to its end frame
-	Bytes  int64
-}
-
 // Read proves a backup whole from its first to its last byte and hands each
 // znode to visit (may be nil) on the way, before the end is proven: what visit
 // was given counts only when Read returns no error. Damage is a *DamageError.

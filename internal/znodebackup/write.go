@@ -17,12 +17,12 @@ const fill = 1 << 20
 
 // Writer writes one backup as it is read.
 type Writer struct {
-	out    io.Writer
-	zip    *zstd.Encoder
-	sum    hash.Hash
-	lines  bytes.Buffer
-	end    endFrame
-	counts Tail
+	out   io.Writer
+	zip   *zstd.Encoder
+	sum   hash.Hash
+	lines bytes.Buffer
+	end   endFrame
+	whole Summary
 }
 
 // NewWriter writes the head's line; the rest follows as blocks get full.
@@ -32,15 +32,15 @@ func NewWriter(out io.Writer, head Head) (*Writer, error) {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	head.Format = Format
-	w := &Writer{out: out, zip: zip, sum: sha256.New()}
+	w := &Writer{out: out, zip: zip, sum: sha256.New(), whole: Summary{Head: head}}
 	return w, w.line(head)
 }
 
 // Add writes one znode.
 func (w *Writer) Add(z Znode) error {
-	w.counts.Znodes++
+	w.whole.Znodes++
 	if z.Unreadable != "" {
-		w.counts.Unreadable++
+		w.whole.Unreadable++
 	}
 	if err := w.line(z); err != nil {
 		return err
@@ -53,16 +53,20 @@ func (w *Writer) Add(z Znode) error {
 
 // Finish writes the tail, whose counts it fills in, and the end. Without it the
 // file is not whole and every reader says so.
-func (w *Writer) Finish(t Tail) (Tail, error) {
-	t.End, t.Znodes, t.Unreadable = true, w.counts.Znodes, w.counts.Unreadable
+func (w *Writer) Finish(t Tail) (Summary, error) {
+	t.End, t.Znodes, t.Unreadable = true, w.whole.Znodes, w.whole.Unreadable
+	w.whole.Tail = t
 	if err := w.line(t); err != nil {
-		return t, err
+		return w.whole, err
 	}
 	if err := w.block(); err != nil {
-		return t, err
+		return w.whole, err
 	}
 	copy(w.end.sum[:], w.sum.Sum(nil))
-	return t, w.write(w.end.encode())
+	w.whole.SHA256 = fmt.Sprintf("%x", w.end.sum)
+	err := w.write(w.end.encode())
+	w.whole.Bytes = int64(w.end.size)
+	return w.whole, err
 }
 
 func (w *Writer) line(v any) error {

@@ -37,7 +37,7 @@ func checkRestore(ctx context.Context, t *testing.T, r *zkread.Reader, c *lab.Cl
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"backup", "payments", "--config", config, "--out", file}, {"backup", "verify", file}} {
-		if exit, out, errs := runMigrator(ctx, t, args...); exit != 0 || !strings.Contains(out, "whole") {
+		if exit, out, errs := runMigrator(ctx, t, args...); exit != 0 || !strings.Contains(out, ": whole: ") {
 			t.Fatalf("%v: exit %d, %s%s", args, exit, out, errs)
 		}
 	}

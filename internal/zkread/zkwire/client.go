@@ -126,7 +126,7 @@ func (c *Client) Sync(ctx context.Context) (int64, error) {
 		var err error
 		for i := range c.slots {
 			// The first is opened where it must be; the others sync when they are opened.
-			if i > 0 && !c.open(i) {
+			if i > 0 && !c.open(ctx, i) {
 				continue
 			}
 			var got *conn
@@ -147,9 +147,14 @@ func (c *Client) Sync(ctx context.Context) (int64, error) {
 	}
 }
 
-func (c *Client) open(i int) bool {
+// open says whether a slot has a connection; one that is being made syncs by itself.
+func (c *Client) open(ctx context.Context, i int) bool {
 	s := &c.slots[i]
-	<-s.turn
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return false
+	}
 	defer func() { s.turn <- struct{}{} }()
 	return s.conn != nil && s.conn.lost() == nil
 }

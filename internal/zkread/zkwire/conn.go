@@ -90,6 +90,9 @@ func (c *conn) ask(ctx context.Context, op int32, body func(*encoder), limit int
 	case <-c.done:
 		return nil, c.lost()
 	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, xid)
 		return nil, ctx.Err()
 	}
 }
