@@ -155,11 +155,53 @@ func checkAfter(node cluster.Node, mode cluster.Mode, doc *Document, s Settings)
 			return fmt.Errorf("%s has a listener %s, the name meant for the controllers: choose another name in quorum.listener", key, s.Quorum.ListenerName)
 		}
 	}
+	if err := checkStores(doc); err != nil {
+		return err
+	}
 	connect, ok := doc.Value("zookeeper.connect")
 	if mode == cluster.ZKMigrating && (!ok || strings.TrimSpace(connect) == "") {
 		return errors.New("zookeeper.connect is not set: a broker in ZooKeeper mode needs it")
 	}
 	return nil
+}
+
+// checkStores: a broker in ZooKeeper mode can have the key store of a listener
+// from its dynamic settings alone. In KRaft mode the listener is opened by the
+// file first, and then Kafka 3.9.2 says "Cannot add SSL keystore to an existing
+// listener for which no keystore was configured": the broker runs and registers,
+// and every handshake on that listener fails (KAFKA-17431).
+func checkStores(doc *Document) error {
+	names, err := listenerNames(doc, "listeners")
+	if err != nil {
+		return err
+	}
+	text, err := mapText(doc)
+	if err != nil {
+		return err
+	}
+	m, err := parseMap(text)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		protocol, _ := m.protocol(name)
+		if !strings.HasSuffix(strings.ToUpper(protocol), "SSL") {
+			continue
+		}
+		prefix := "listener.name." + strings.ToLower(name) + "."
+		if !slices.ContainsFunc([]string{"ssl.keystore.location", "ssl.keystore.key", "ssl.engine.factory.class"}, func(key string) bool {
+			return filled(doc, key) || filled(doc, prefix+key)
+		}) {
+			return fmt.Errorf("listener %s has TLS and the file no key store for it: one that is only a dynamic setting is lost in KRaft mode, and clients of this listener with it. "+
+				"Write its ssl.keystore settings into the file, or remove the listener", bounded(name))
+		}
+	}
+	return nil
+}
+
+func filled(doc *Document, key string) bool {
+	value, _ := doc.Value(key)
+	return strings.TrimSpace(value) != ""
 }
 
 func checkController(mode cluster.Mode, doc *Document) error {

@@ -18,6 +18,9 @@ func notes(before *Document, in input) []string {
 	if note := foreignNote(after); note != "" {
 		out = append(out, note)
 	}
+	if g, ok := GeneratedBy("", before.raw); ok {
+		out = append(out, g.String())
+	}
 	if before.HasBOM() {
 		out = append(out, "the file begins with a byte order mark, which Java takes as part of the first key")
 	}

@@ -62,6 +62,9 @@ func TestARefusalNamesTheNodeAndWhatToDo(t *testing.T) {
 		{name: "a controller with ZooKeeper's authorizer", node: controller1(), mode: cluster.KRaftMigrating,
 			extra: []Setting{{"log.dirs", "/m"}, {"authorizer.class.name", aclAuthorizer}}, want: "needs org.apache.kafka.metadata.authorizer.StandardAuthorizer"},
 		{name: "a controller file of a broker", node: controller1(), mode: cluster.KRaftMigrating, file: "process.roles=broker\nnode.id=3001\n", want: "not a controller's"},
+		{name: "a key store that is only a dynamic setting", file: plainBroker + "listeners=A://b1:1,tls://b1:2\nlistener.security.protocol.map=A:PLAINTEXT,TLS:SASL_SSL\nlistener.name.a.ssl.keystore.location=/k\n",
+			want: "listener tls has TLS and the file no key store"},
+		{name: "the same with the default map and an empty value", mode: cluster.KRaft, file: plainBroker + "listeners=SSL://b1:1\nssl.keystore.location= \n", want: "listener SSL has TLS"},
 		{name: "nothing to finalize", node: controller1(), mode: cluster.KRaft, want: "no properties file to finalize"},
 		{name: "no broker file", want: "no properties file to start from"},
 	}
@@ -108,10 +111,10 @@ func render1(t *testing.T, node cluster.Node, mode cluster.Mode, file string, ex
 func brokerFiles() []string {
 	return []string{
 		plainBroker,
-		"broker.id=1\r\nlisteners=A://b1:9092\r\nlistener.security.protocol.map=A:SSL\r\ninter.broker.listener.name=A\r\nzookeeper.connect=z:1\r\nauthorizer.class.name=" + aclAuthorizer + " \r\n",
+		"broker.id=1\r\nlisteners=A://b1:9092\r\nlistener.security.protocol.map=A:SSL\r\nssl.keystore.location=/k\r\ninter.broker.listener.name=A\r\nzookeeper.connect=z:1\r\nauthorizer.class.name=" + aclAuthorizer + " \r\n",
 		"node.id=1\nzookeeper.connect=z:1\ncontroller.listener.names=OTHER\nzookeeper.metadata.migration.enable=false\n",
 		"broker.id=1\nbroker.id:1\nzookeeper.connect=a:1\nzookeeper.connect=b:1\\\n,c:1\nsuper.users=User:x\n",
-		"broker.id=1\nlisteners=A://:${PORT}\nadvertised.listeners=A://b-${ID}:9092\nlistener.security.protocol.map=A:SSL\nzookeeper.connect=${file:/z:c}\nssl.key.password=${file:/k:p}\n",
+		"broker.id=1\nlisteners=A://:${PORT}\nadvertised.listeners=A://b-${ID}:9092\nlistener.security.protocol.map=A:SSL\nssl.keystore.location=/k\nzookeeper.connect=${file:/z:c}\nssl.key.password=${file:/k:p}\n",
 		"broker.id=1\nnode.id=1\nzookeeper.connect z:1\nlistener.security.protocol.map=",
 		"zookeeper.connect=z:1\n",
 		"broker.id=-1\nzookeeper.connect=z:1\nreserved.broker.max.id=0\n",
