@@ -44,9 +44,21 @@ func need[T any](l *look, what string, f facts.Fact[T], how string) (T, bool) {
 
 const readableZooKeeper = "Make ZooKeeper answer and let migrator read the znode: with set.acl it needs the brokers' ZooKeeper credentials."
 
-// tree is the cluster's znodes.
+// treeUnreadable is the finding that says why no znode could be looked at.
+const treeUnreadable = "MIG200"
+
+// tree is the cluster's znodes. Where none could be read one finding says so
+// for all.
 func (l *look) tree() (Tree, bool) {
-	return need(l, "the znodes", l.s.Tree, readableZooKeeper)
+	t, ok := l.s.Tree.Get()
+	if !ok {
+		l.behind(treeUnreadable)
+	}
+	return t, ok
+}
+
+func unreadableTree(l *look) {
+	need(l, "the znodes", l.s.Tree, readableZooKeeper)
 }
 
 // znode reads one znode of the tree. present is false when it does not exist;

@@ -52,9 +52,12 @@ func TestALeftOverMigrationZnodeBlocks(t *testing.T) {
 }
 
 func TestAFindingThatCannotBeRuledOutBlocks(t *testing.T) {
-	f := judged(t, Survey{}, "MIG202")
+	f := judged(t, Survey{}, treeUnreadable)
 	if f.Verdict != Unknown || !f.Blocks() {
 		t.Errorf("without any reading of ZooKeeper it is %s and blocks is %v; want unknown, and that blocks", f.Verdict, f.Blocks())
+	}
+	if other := judged(t, Survey{}, "MIG212"); other.Verdict != Skipped || other.Behind != treeUnreadable {
+		t.Errorf("one cause is said once: %+v", other)
 	}
 	if len(f.Missing) == 0 || f.Missing[0].How == "" {
 		t.Errorf("it does not say how to make it visible: %+v", f)

@@ -38,6 +38,9 @@ func inZooKeeper() []row {
 
 func ofTheCluster() []row {
 	return []row{
+		{Row{Code: treeUnreadable, Severity: Block, Kind: gates.Safety, Title: "The znodes cannot be read.",
+			Why:       "Nothing that stands in ZooKeeper can be looked for.",
+			Reference: "ZooKeeper manual, ACLs and client connections"}, unreadableTree},
 		{Row{Code: "MIG201", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.NoMigration, Title: "/migration exists without content.",
 			Why:       "The controllers try to read it for ever and the copy never begins.",
 			Reference: "KAFKA-19480, all of 3.4 to 3.9.1"}, migrationNull},
@@ -117,7 +120,7 @@ func ofMoves() []row {
 		{Row{Code: "MIG225", Severity: Block, Kind: gates.Safety, Copy: true, Gate: gates.NothingDeleting, Title: "A topic is pending deletion.",
 			Why:       "It is not copied: its data stays in the brokers' folders as stray directories, or the topic comes back.",
 			Reference: "KAFKA-15605, KAFKA-15799"}, pendingDeletions},
-		{Row{Code: "MIG226", Severity: Warn, Copy: true, Gate: gates.NothingDeleting, Title: "A topic that does not exist is marked for deletion.",
+		{Row{Code: "MIG226", Severity: Warn, Copy: true, Title: "A topic that does not exist is marked for deletion.",
 			Why:       "The mark is a rest; it would delete a topic that is created under this name.",
 			Reference: "KAFKA-15605"}, strayMarks},
 	}

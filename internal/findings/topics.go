@@ -37,6 +37,7 @@ type parsed struct {
 	done   bool
 	topics []topic
 	gaps   []Gap
+	behind string // the code that explains why there are none
 }
 
 // topics are all topics but those that wait for their deletion, which are not
@@ -46,11 +47,14 @@ func (l *look) topics() []topic {
 	if p == nil || !p.done {
 		reader := &look{s: l.s}
 		p = &parsed{done: true, topics: reader.readTopics()}
-		p.gaps = reader.gaps
+		p.gaps, p.behind = reader.gaps, reader.cause
 		l.s.parsed = p
 	}
 	for _, g := range p.gaps {
 		l.unsure(g.Cause, g.How)
+	}
+	if p.behind != "" {
+		l.behind(p.behind)
 	}
 	return p.topics
 }

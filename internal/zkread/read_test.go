@@ -3,6 +3,7 @@ package zkread_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,17 @@ func TestAnAbsentZnodeIsAbsentAndNotZero(t *testing.T) {
 	}
 	if c.Present || e.Present || m.Present || present || len(pending) > 0 || reassign {
 		t.Errorf("something absent shows as present: %v %v %v %v %v %v", c, e, m, present, pending, reassign)
+	}
+}
+
+func TestAMarkOfATopicThatIsGoneIsNoPendingDeletion(t *testing.T) {
+	s := server(t)
+	s.Put("/admin/delete_topics/here", nil)
+	s.Put("/admin/delete_topics/gone", nil)
+	s.Put("/brokers/topics/here", nil)
+	pending, err := open(t, s.Addr()).PendingDeletions(t.Context())
+	if err != nil || !slices.Equal(pending, []string{"here"}) {
+		t.Errorf("pending %v, %v; want here", pending, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package zkread
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -150,10 +151,21 @@ func decodeState(path string, n node) (PartitionState, *NodeError) {
 		ISR: *v.ISR, ZnodeVersion: n.stat.Version}, nil
 }
 
-// PendingDeletions names the topics that wait under /admin/delete_topics.
+// PendingDeletions names the topics that wait under /admin/delete_topics. A
+// mark that is left over from a topic that is gone waits for nothing.
 func (r *Reader) PendingDeletions(ctx context.Context) ([]string, error) {
 	names, _, err := r.children(ctx, "/admin/delete_topics")
-	return names, err
+	if err != nil {
+		return nil, err
+	}
+	const root = "/brokers/topics"
+	var out []string
+	err = r.scan(ctx, below(root, names), func(path string, _ node) *NodeError {
+		out = append(out, path[len(root)+1:])
+		return nil
+	})
+	slices.Sort(out)
+	return out, err
 }
 
 // ReassignmentPending says whether /admin/reassign_partitions exists: the old

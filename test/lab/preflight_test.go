@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"migrator/internal/lab"
 )
@@ -19,7 +21,14 @@ func TestPreflightNamesEachFault(t *testing.T) {
 	c := startCluster(t, lab.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	createOrders(ctx, t, c)
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.Bootstrap()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := kadm.NewClient(client).CreateTopic(ctx, 2, 3, nil, "orders"); err != nil {
+		t.Fatal(err)
+	}
 	config := writeFile(t, c.MigrationsYAML(lab.YAMLOptions{Name: "payments", PollInterval: "200ms"}))
 	conn := connectZooKeeper(t, c)
 
