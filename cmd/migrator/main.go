@@ -46,7 +46,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 		}
 	}
 	add("service", newServeCommand(), newRehearseCommand(), newDemoCommand())
-	add("offline", newValidateCommand(), newPreflightCommand(), newFindingsCommand(), newPlanCommand(), newPhasesCommand())
+	add("offline", newInitCommand(), newValidateCommand(), newPreflightCommand(), newFindingsCommand(), newPlanCommand(), newPhasesCommand())
 	add("backup", newBackupCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
 		newDrillCommand(), newRevertCommand(), newJournalCommand(), newEvidenceCommand())

@@ -19,6 +19,9 @@ var (
 	listenerPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
+// ValidName says whether a migration may be called so.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
 func (c *checker) file(raw rawFile) File {
 	var f File
 	if len(raw.Migrations) == 0 {
@@ -34,7 +37,7 @@ func (c *checker) file(raw rawFile) File {
 func (c *checker) migration(at string, raw rawMigration) Migration {
 	m := defaults()
 	if v, ok := c.required(at+".name", raw.Name, "a name for this cluster, which a person types to confirm"); ok {
-		if !namePattern.MatchString(v) {
+		if !ValidName(v) {
 			c.add(at+".name", "%q: use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit", v)
 		}
 		m.Name = v

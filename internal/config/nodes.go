@@ -12,6 +12,9 @@ import (
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,252}[A-Za-z0-9_])?$|^[0-9A-Fa-f:.]{2,45}$`)
 
+// ValidHost says whether a text is a host name or address.
+func ValidHost(host string) bool { return hostPattern.MatchString(host) }
+
 func (c *checker) nodes(at string, raw rawMigration, m *Migration) {
 	if len(raw.Brokers) == 0 {
 		c.add(at+".brokers", "missing: the list of brokers")
@@ -54,7 +57,7 @@ func (c *checker) keep(at string, n Node, m *Migration) {
 func (c *checker) node(at, defaultsAt string, role cluster.Role, raw rawNode, common rawSettings, m Migration) Node {
 	n := Node{Node: cluster.Node{ID: c.id(at+".id", raw.ID), Role: role}}
 	if v, ok := c.required(at+".host", raw.Host, "the name under which the other nodes reach this one"); ok {
-		if !hostPattern.MatchString(v) {
+		if !ValidHost(v) {
 			c.add(at+".host", "%q is not a host name or address", v)
 		}
 		n.Host = v

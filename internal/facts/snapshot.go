@@ -108,7 +108,8 @@ type Registration struct {
 type ZKMember struct {
 	Address string
 	Serving *bool
-	Mode    string
+	Mode    string // leader, follower, observer, standalone, read-only; empty when it did not tell
+	Version string // empty when it did not tell
 	Why     string
 }
 

@@ -133,3 +133,12 @@ func TestWhereBrokersRegister(t *testing.T) {
 		{"a KRaft broker has none", withFile(healthy(), 2, "=node.id=2\nprocess.roles=broker\n"), "MIG314", Clear, ""},
 	})
 }
+
+func TestWhatOneValueComesToCountFor(t *testing.T) {
+	judgeAll(t, []seen{
+		{"brokers agree", healthy(), "MIG319", Clear, ""},
+		{"one broker elects unclean leaders", withFile(healthy(), 2, "unclean.leader.election.enable=true\n"), "MIG319", Found, "unclean.leader.election.enable"},
+		{"a file made by Ansible", withFile(healthy(), 1, "# Ansible managed\n"), "MIG366", Found, "Ansible"},
+		{"files made by hand", healthy(), "MIG366", Clear, ""},
+	})
+}

@@ -295,10 +295,31 @@ func inFiles() []row {
 			Why: "Controllers that cannot resolve them do not start.", Reference: "KIP-421"}, providers},
 		{Row{Code: "MIG318", Severity: Warn, Title: "A value ends in a blank that counts.",
 			Why: "A class with a blank at its end is not found, a flag of a plug-in is neither true nor false.", Reference: "KAFKA-14962"}, trailingBlanks},
+		{Row{Code: "MIG319", Severity: Warn, Title: "Brokers disagree on a setting that the controllers decide in KRaft mode.",
+			Why: "The controllers get one of the values, and it counts for all brokers.", Reference: "Kafka 3.9 ControllerServer"}, othersDisagree},
 	}
 }
 
-func aroundThem() []row { return nil }
+func aroundThem() []row {
+	return []row{
+		{Row{Code: "MIG401", Severity: Block, Kind: gates.Availability, Title: "A connection that the migration needs does not work.",
+			Why: "Brokers wait for controllers without end, or controllers cannot reach the brokers in hybrid mode.", Reference: "KIP-866, KAFKA-15670"}, brokenWays},
+		{Row{Code: "MIG402", Severity: Warn, Title: "A connection that the migration needs could not be tried.",
+			Why: "A closed way shows only when a roll waits.", Reference: "KIP-866"}, untriedWays},
+		{Row{Code: "MIG403", Severity: Warn, Start: true, Title: "Somebody else speaks to ZooKeeper.",
+			Why: "Tools that write znodes are ignored or overwritten in dual write, and all of them see nothing afterwards.", Reference: "KIP-866"}, foreignClients},
+		{Row{Code: "MIG404", Severity: Warn, Start: true, Title: "Znodes of tools that work through ZooKeeper are there.",
+			Why: "What works through ZooKeeper stops with the migration.", Reference: "KIP-500"}, foreignZnodes},
+		{Row{Code: "MIG405", Severity: Warn, Title: "A ZooKeeper server is older than Kafka 3.9 wants.",
+			Why: "Kafka's client of 3.9 is made for 3.8.3 and newer.", Reference: "Kafka 3.9 upgrade notes"}, oldEnsemble},
+		{Row{Code: "MIG406", Severity: Warn, Title: "zookeeper.connect names an even number of servers.",
+			Why: "One may be missing from the string, and the loss of half stops everything.", Reference: "ZooKeeper administrator's guide"}, evenEnsemble},
+		{Row{Code: "MIG407", Severity: Block, Kind: gates.Safety, Title: "zookeeper.connect names servers of different ensembles.",
+			Why: "Controllers would copy one tree and write another.", Reference: "ZooKeeper administrator's guide"}, severalEnsembles},
+		{Row{Code: "MIG408", Severity: Warn, Title: "A ZooKeeper server does not serve.",
+			Why: "The migration writes to ZooKeeper until it is finalized, and stands still without a majority.", Reference: "KIP-866"}, sickMembers},
+	}
+}
 
 // inSecurity are found in what files say of authorizers, logins and secrets.
 func inSecurity() []row {
@@ -329,6 +350,8 @@ func inSecurity() []row {
 			Why: "In hybrid mode controllers call the brokers and write ZooKeeper; without the login brokers go on with frozen metadata.", Reference: "KAFKA-15670"}, outsideLogins},
 		{Row{Code: "MIG333", Severity: Block, Kind: gates.Safety, Title: "The controllers' listener is TLS and they get no key store.",
 			Why: "The controllers do not start.", Reference: "Kafka 3.9 manual, encryption with SSL"}, keylessControllers},
+		{Row{Code: "MIG334", Severity: Block, Kind: gates.Availability, Title: "A file that the controllers' settings name is not on a controller.",
+			Why: "The controller does not start.", Reference: "Kafka 3.9 manual, encryption with SSL"}, missingControllerFiles},
 	}
 }
 
@@ -361,8 +384,30 @@ func inLayout() []row {
 			Why: "During a migration a failed folder stops the whole broker.", Reference: "KAFKA-16431"}, severalFolders},
 		{Row{Code: "MIG354", Severity: Block, Kind: gates.Safety, Title: "A controller's folder is a broker's, or lies in one.",
 			Why: "Formatting and ways back empty or move it, and a broker takes what lies in its folder for partitions.", Reference: "Kafka 3.9 manual, metadata.log.dir"}, sharedFolders},
+		{Row{Code: "MIG355", Severity: Block, Kind: gates.Safety, Start: true, Title: "A metadata log lies in a broker's folder where it must not be.",
+			Why: "The broker does not start in KRaft mode: unexpected metadata location.", Reference: "KAFKA-16463"}, oldMetadataLogs},
+		{Row{Code: "MIG356", Severity: Info, Start: true, Title: "A metadata log of an earlier attempt is left on a broker.",
+			Why: "Kafka before 3.8 stumbled over it.", Reference: "KAFKA-16463"}, leftMetadataLogs},
+		{Row{Code: "MIG357", Severity: Warn, Title: "Partitions that Kafka set aside fill a log folder.",
+			Why: "Nobody removes them, and some may be data that is missed.", Reference: "KAFKA-15605"}, strayFolders},
+		{Row{Code: "MIG358", Severity: Block, Kind: gates.Safety, Title: "A partition's folder has no topic id, or another topic's.",
+			Why: "The broker does not start in KRaft mode, or dies at the first metadata that names the partition.", Reference: "KAFKA-16814"}, partitionsWithoutID},
 		{Row{Code: "MIG359", Severity: Warn, Title: "Controlled shutdown is off.",
 			Why: "Each restart leaves partitions without a leader until the broker's session ends.", Reference: "Kafka 3.9 manual, controlled.shutdown.enable"}, controlledShutdownOff},
+		{Row{Code: "MIG360", Severity: Warn, Title: "Log folders could not be looked through.",
+			Why: "Old metadata logs and partitions without a topic id are noticed only when a broker does not start.", Reference: "KAFKA-16814, KAFKA-16463"}, unseenFolders},
+		{Row{Code: "MIG361", Severity: Warn, Title: "The service manager kills a node that stops slowly.",
+			Why: "A killed broker recovers its logs for a long time, and its stop counts as unclean.", Reference: "Kafka 3.9 manual, controlled shutdown"}, shortStops},
+		{Row{Code: "MIG362", Severity: Block, Kind: gates.Availability, Title: "Settings on the command line win over the properties file.",
+			Why: "What migrator writes has no effect, and the node comes back in another mode than planned.", Reference: "kafka-server-start.sh --override"}, overridden},
+		{Row{Code: "MIG363", Severity: Block, Kind: gates.Availability, Title: "A node's properties file is made from its environment.",
+			Why: "The edited file is overwritten at the next start, and the node comes back unchanged.", Reference: "the Kafka images of Bitnami, Confluent and Apache"}, fromEnvironment},
+		{Row{Code: "MIG364", Severity: Warn, Title: "A log file that migrations.yaml names does not exist.",
+			Why: "Steps wait for lines that are written elsewhere.", Reference: "Kafka 3.9 log4j.properties"}, missingLogs},
+		{Row{Code: "MIG365", Severity: Warn, Title: "A controller's heap is small for the number of partitions.",
+			Why: "A controller that runs out of memory in the copy takes the migration with it, and so does its successor.", Reference: "Kafka 3.9 manual, KRaft deployment"}, smallHeaps},
+		{Row{Code: "MIG366", Severity: Warn, Title: "A properties file is made by something else.",
+			Why: "Its next run undoes what was written, and a node that restarts then comes back in the wrong mode.", Reference: "the marks of images, operators and configuration management"}, madeBySomethingElse},
 		{Row{Code: "MIG371", Severity: Warn, Title: "One host holds a majority of the controllers.",
 			Why: "Its loss stops the metadata quorum.", Reference: "KIP-595"}, crowdedHost},
 		{Row{Code: "MIG372", Severity: Warn, Title: "One rack holds a majority of the controllers.",

@@ -7,7 +7,27 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/configgen"
 )
+
+// othersDisagree: in KRaft mode one value counts for all. Keys with a finding of
+// their own are left to it.
+func othersDisagree(l *look) {
+	var files []configgen.BrokerFile
+	for _, f := range l.zooKeeperBrokers() {
+		files = append(files, configgen.BrokerFile{ID: f.node.ID, Content: f.file.Content})
+	}
+	list, err := configgen.Disagreements(files)
+	if err != nil {
+		l.unsure(err.Error(), "Correct the named file.")
+	}
+	own := []string{authorizerKey, "password.encoder.secret", "delegation.token.secret.key", "delegation.token.master.key", "inter.broker.protocol.version", "inter.broker.listener.name"}
+	for _, d := range list {
+		if !slices.Contains(own, d.Key) && !strings.HasPrefix(d.Key, "zookeeper.") {
+			l.found(d.Key, d.String(), "Make the brokers agree, or set the value you want in the controllers' settings and waive this: "+d.Reason+".")
+		}
+	}
+}
 
 func encoderSecretsDisagree(l *look) {
 	l.disagree("password.encoder.secret", "", "Give all brokers the same secret: with password.encoder.old.secret a broker encodes its values anew at its restart. The controllers take over one of them to decode the copy.")

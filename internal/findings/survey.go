@@ -43,19 +43,21 @@ type LogDir struct {
 	Error   string
 }
 
-// ZKClient is one open connection to a ZooKeeper member.
+// ZKClient is one open session at a ZooKeeper server.
 type ZKClient struct {
-	Member  string // the member asked
-	Address string // of the client
+	Member  string // the server asked
+	Address string // host:port of the client
 	Session int64
+	Nodes   []string // names of the inventory's nodes on a host with that address
 }
 
-// Machine is what was looked at on a node besides its files.
+// Machine is what was looked at on a node besides its properties file. What was
+// not looked at is absent or unknown.
 type Machine struct {
-	// Folders are the entries of each log directory, by path.
-	Folders map[string]facts.Fact[[]string]
-	// Reach are connections tried from this node.
-	Reach []Reach
+	Folders map[string]facts.Fact[Folder] // a broker's log folders, by path
+	Files   map[string]facts.Fact[bool]   // whether a file of FilesNeeded is there
+	Process facts.Fact[Process]
+	Reach   []Reach // connections tried from this node
 	// StopLimit is the service manager's stop time limit in milliseconds; nil in
 	// a known fact means that it has none.
 	StopLimit facts.Fact[*int64]
@@ -63,9 +65,23 @@ type Machine struct {
 	HeapBytes facts.Fact[int64]
 }
 
-// Reach is one connection that the migration will need.
+// Folder is what is odd in one log folder.
+type Folder struct {
+	Odd      []string          // folders that are no partition's: __cluster_metadata-0, *-stray, *-delete
+	Bare     []string          // partition folders without partition.metadata
+	TopicIDs map[string]string // the id in partition.metadata, by partition folder
+	Whole    bool              // nothing is missing in the above
+}
+
+// Process is the running JVM of a node.
+type Process struct {
+	HeapBytes   *int64   // -Xmx; nil: not said
+	Overrides   []string // keys of --override; their values may be secrets
+	Environment []string // names of its KAFKA_* variables, where they may be read
+}
+
+// Reach is what became of one connection that the migration will need.
 type Reach struct {
-	To     string // host:port
-	For    string // what for, in words
-	Worked facts.Fact[bool]
+	Connection
+	Result facts.Fact[Reached]
 }

@@ -124,7 +124,7 @@ func ensemble(ctx context.Context, r *zkread.Reader) ([]facts.ZKMember, error) {
 
 // memberFact leaves Serving nil for a member that runs and does not tell.
 func memberFact(s zkread.Server) facts.ZKMember {
-	m := facts.ZKMember{Address: s.Addr, Mode: s.Mode}
+	m := facts.ZKMember{Address: s.Addr, Mode: s.Mode, Version: s.Version}
 	if s.Err != nil {
 		m.Why = cause(s.Err)
 	}

@@ -26,8 +26,10 @@ func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress
 	if err != nil {
 		return s, err
 	}
-	defer zk.Close()
 	s.Tree = tree(ctx, zk, progress)
+	zk.Close() // our own sessions must not be among the clients
+	s.Clients = clients(ctx, m)
+	machines(ctx, m, &s)
 	return s, ctx.Err()
 }
 

@@ -12,7 +12,7 @@ import (
 
 // pure are the packages whose answers depend on their arguments alone, so that
 // a decision can be replayed and tested without a cluster.
-var pure = []string{"cluster", "facts", "plan", "gates", "configgen", "revert", "phases", "status", "kraftlog", "runbook", "findings"}
+var pure = []string{"cluster", "facts", "plan", "gates", "configgen", "revert", "phases", "status", "kraftlog", "runbook", "findings", "draft"}
 
 const module = "migrator/"
 
