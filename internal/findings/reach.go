@@ -3,7 +3,6 @@ package findings
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -153,11 +152,9 @@ func driverOf(list []ZKClient, tree Tree) string {
 	return ""
 }
 
+// addressOf drops the port, which is after the last colon also of IPv6.
 func addressOf(c ZKClient) string {
-	if a, err := netip.ParseAddrPort(c.Address); err == nil {
-		return a.Addr().Unmap().String()
-	}
-	return c.Address
+	return c.Address[:max(strings.LastIndexByte(c.Address, ':'), 0)]
 }
 
 func (l *look) isRunningController(c ZKClient) bool {

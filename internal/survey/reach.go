@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
@@ -90,19 +91,23 @@ func fromAfar(ctx context.Context, l looker, to string) (findings.Reached, error
 // clientsOf names, for each client of ZooKeeper, the nodes of the inventory
 // whose host has its address.
 func clientsOf(ctx context.Context, m config.Migration, list []findings.ZKClient) []findings.ZKClient {
-	hosts := map[string][]string{}
+	hosts := map[netip.Addr][]string{}
 	for _, n := range m.Nodes {
 		addrs, err := net.DefaultResolver.LookupHost(ctx, n.Host)
 		if err != nil {
 			continue
 		}
-		for _, a := range addrs {
-			hosts[a] = append(hosts[a], n.Name())
+		for _, text := range addrs {
+			if a, err := netip.ParseAddr(text); err == nil {
+				hosts[a.Unmap()] = append(hosts[a.Unmap()], n.Name())
+			}
 		}
 	}
 	for i, c := range list {
-		if host, _, err := net.SplitHostPort(c.Address); err == nil {
-			list[i].Nodes = hosts[host]
+		// ZooKeeper writes IPv6 addresses without brackets.
+		at := max(strings.LastIndexByte(c.Address, ':'), 0)
+		if a, err := netip.ParseAddr(strings.Trim(c.Address[:at], "[]")); err == nil {
+			list[i].Nodes = hosts[a.Unmap()]
 		}
 	}
 	return list
