@@ -2,6 +2,7 @@ package znodebackup_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -76,6 +77,11 @@ func TestATreeComesBackAsItWas(t *testing.T) {
 // large is a backup of several blocks.
 func large(t *testing.T) []byte {
 	t.Helper()
+	return filled(t, "x")
+}
+
+func filled(t *testing.T, with string) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	w, err := znodebackup.NewWriter(&out, znodebackup.Head{ClusterID: "c"})
 	if err != nil {
@@ -83,7 +89,7 @@ func large(t *testing.T) []byte {
 	}
 	for i := range 1500 {
 		// Content that hardly compresses would make the test slow; this keeps blocks small.
-		if err := w.Add(znodebackup.Znode{Path: fmt.Sprintf("/znode-%d", i), Data: bytes.Repeat([]byte("x"), 700)}); err != nil {
+		if err := w.Add(znodebackup.Znode{Path: fmt.Sprintf("/znode-%d", i), Data: bytes.Repeat([]byte(with), 700)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,6 +137,16 @@ func TestACutFileIsNoticedWhereverItEnds(t *testing.T) {
 		if _, err := znodebackup.Read(strings.NewReader(name), nil); err == nil {
 			t.Errorf("%q was taken for a backup", name)
 		}
+	}
+}
+
+func TestABlockOfAnotherBackupIsNoticed(t *testing.T) {
+	mine, other := large(t), filled(t, "y")
+	end := func(file []byte) int { return 24 + int(binary.LittleEndian.Uint32(file[12:])) } // of the first block
+	mixed := append(bytes.Clone(other[:end(other)]), mine[end(mine):]...)
+	var damaged *znodebackup.DamageError
+	if _, err := znodebackup.Read(bytes.NewReader(mixed), nil); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "of another file") {
+		t.Errorf("got %v", err)
 	}
 }
 

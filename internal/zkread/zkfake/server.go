@@ -135,6 +135,19 @@ func (s *Server) Requests() int {
 	return s.requests
 }
 
+// Connections counts the sessions that are connected.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, session := range s.conns {
+		if s.sessions[session] {
+			n++
+		}
+	}
+	return n
+}
+
 // Limit makes the server drop a connection whose request has more bytes, as
 // jute.maxbuffer does.
 func (s *Server) Limit(bytes int) {

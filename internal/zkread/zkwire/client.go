@@ -90,6 +90,24 @@ func (c *Client) Close() {
 	wait.Wait()
 }
 
+// trim ends the sessions that only single requests need, so that a reader which
+// is kept open holds few of a member's connections.
+func (c *Client) trim() {
+	for i := multiConns; i < len(c.slots); i++ {
+		s := &c.slots[i]
+		select {
+		case <-s.turn:
+		default:
+			continue // somebody is connecting
+		}
+		if s.conn != nil && s.conn.idle() {
+			s.conn.close()
+			s.conn = nil
+		}
+		s.turn <- struct{}{}
+	}
+}
+
 var errClosed = errors.New("the reader is closed")
 
 // at is the connection of a slot, made anew where there is none.

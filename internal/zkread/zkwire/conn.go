@@ -214,6 +214,12 @@ func (c *conn) discard(size int) error {
 	return err
 }
 
+func (c *conn) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting) == 0
+}
+
 func (c *conn) fail(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -62,6 +62,7 @@ func (c *Client) Walk(ctx context.Context, what Walk) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
+	defer c.trim()
 	w := &walker{Walk: what, c: c, window: Window{Begin: begin}, seen: 1}
 	for level := []string{what.Root}; len(level) > 0; level = w.next {
 		w.next = nil

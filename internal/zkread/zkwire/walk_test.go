@@ -44,6 +44,20 @@ func TestAQuietTreeIsWholeAndNothingMoved(t *testing.T) {
 	}
 }
 
+func TestAWalkLeavesFewConnectionsBehind(t *testing.T) {
+	s := server(t)
+	many(s, 3000)
+	c := client(t, s, "", zkwire.Options{})
+	for range 2 { // it works again afterwards
+		if _, err := c.Walk(t.Context(), zkwire.Walk{Root: "/kafka", ACL: true, Visit: func(zkwire.Node) error { return nil }}); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Connections(); n > 2 {
+			t.Errorf("%d connections are open", n)
+		}
+	}
+}
+
 // On a server without multi-read a znode's data and its children come from two
 // requests; what happened in between must not be mixed.
 func TestAParentThatMovesBetweenDataAndListIsReadAgain(t *testing.T) {
