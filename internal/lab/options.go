@@ -17,6 +17,7 @@ type Options struct {
 	Brokers        int    // 0 = 3
 	Controllers    int    // 0 = 3
 	BrokersPerRack int    // 0 = 1
+	FirstBroker    int    // id of the first one, 0 = 1
 	// Binary is the executable whose `lab supervise` and `lab ctl` are used;
 	// "" = this program itself.
 	Binary string
@@ -39,6 +40,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Heap = or(o.Heap, "256m")
 	o.Brokers, o.Controllers = or(o.Brokers, 3), or(o.Controllers, 3)
 	o.BrokersPerRack, o.ZooKeeperServers = or(o.BrokersPerRack, 1), or(o.ZooKeeperServers, 1)
+	o.FirstBroker = or(o.FirstBroker, 1)
 	if !strings.HasPrefix(o.Version, "3.") {
 		return o, fmt.Errorf("kafka %s has no ZooKeeper mode (KIP-833): start with 3.x", o.Version)
 	}
@@ -82,7 +84,7 @@ func newMembers(o Options) []member {
 		add(zookeeperKind, "zk"+strconv.Itoa(i+1), "zoo.cfg", i+1, i, 0)
 	}
 	for i := range o.Brokers {
-		add(brokerKind, strconv.Itoa(i+1), "server.properties", i+1, i, o.BrokersPerRack)
+		add(brokerKind, strconv.Itoa(o.FirstBroker+i), "server.properties", o.FirstBroker+i, i, o.BrokersPerRack)
 	}
 	for i := range o.Controllers {
 		add(controllerKind, strconv.Itoa(3001+i), "controller.properties", 3001+i, i, 1)
