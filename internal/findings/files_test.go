@@ -22,7 +22,7 @@ func TestWhoABrokerIs(t *testing.T) {
 		{"the file has another id (FR-005)", withFile(healthy(), 2, "broker.id=7\n"), "MIG302", Found, "server.properties:8"},
 		{"node.id differs (FR-005)", withFile(healthy(), 2, "node.id=9\n"), "MIG302", Found, "node.id is 9"},
 		{"a folder is another broker's (FR-005)", meta(func(d []facts.MetaProperties) []facts.MetaProperties { d[1].NodeID = "1001"; return d }), "MIG302", Found, "/d1/b/meta.properties"},
-		{"no broker.id (FR-005)", without(healthy(), 1, "broker.id"), "MIG303", Found, "broker.id=1"},
+		{"no broker.id (FR-005)", without(healthy(), 1, "broker.id"), "MIG303", Found, "no id is written"},
 		{"broker.id=-1 (FR-005)", withFile(healthy(), 1, "broker.id=-1\n"), "MIG303", Found, "no id is written"},
 		{"id 1001 with generation on (FR-005)", withFile(healthy(), 1, "broker.id=1001\n"), "MIG303", Found, "broker.id.generation.enable=false"},
 		{"id 1001 with generation off", withFile(healthy(), 1, "broker.id=1001\nbroker.id.generation.enable=false\n"), "MIG303", Clear, ""},
@@ -80,6 +80,7 @@ func TestKeysThatAreNotWhatTheySeem(t *testing.T) {
 	judgeAll(t, []seen{
 		{"a byte order mark (FR-117)", bom, "MIG308", Found, "byte order mark"},
 		{"none", healthy(), "MIG308", Clear, ""},
+		{"lines of Windows (FR-117)", withFile(healthy(), 1, "a=b\r\nc=d"), "MIG320", Found, "CR LF"},
 		{"two values (FR-053)", withFile(healthy(), 1, "num.partitions=1\nnum.partitions : 2\n"), "MIG309", Found, "lines 8, 9"},
 		{"twice the same (FR-053)", withFile(healthy(), 1, "broker.id=1\n"), "MIG309", Clear, ""},
 		{"an ignored flag (FR-003)", withFile(healthy(), 1, "zookeeper.metadata.migration.enabled=true\n"), "MIG310", Found, "zookeeper.metadata.migration.enable"},

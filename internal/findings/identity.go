@@ -31,13 +31,10 @@ func idsDiffer(l *look) {
 	})
 }
 
-// generatedIDs: KAFKA-17543; ids above the reserved limit are refused while
-// generation is on, which it is by default.
+// generatedIDs: KAFKA-17543. The plan writes the id of migrations.yaml into the
+// file; that it is the broker's own is for MIG302 to say.
 func generatedIDs(l *look) {
-	for _, f := range l.brokerFiles() {
-		if f.value("process.roles") != "" {
-			continue
-		}
+	for _, f := range l.zooKeeperBrokers() {
 		id, off := f.value("broker.id"), f.value("broker.id.generation.enable") == "false"
 		if id == "" {
 			id = f.value("node.id")
@@ -47,15 +44,11 @@ func generatedIDs(l *look) {
 			limit = n
 		}
 		n, err := strconv.Atoi(id)
-		fix := fmt.Sprintf("Add broker.id=%d to the file", f.node.ID)
-		if int(f.node.ID) > limit {
-			fix += " and broker.id.generation.enable=false, since the id is above reserved.broker.max.id"
-		}
 		switch {
 		case id == "" || id == "-1":
-			l.found(f.at("broker.id"), fmt.Sprintf("no id is written, so that of meta.properties counts; migrations.yaml says %d", f.node.ID), fix+".")
+			l.found(f.at("broker.id"), fmt.Sprintf("no id is written, so that of meta.properties counts; migrations.yaml says %d", f.node.ID), "Nothing: the plan writes broker.id into the file.")
 		case err == nil && n > limit && !off:
-			l.found(f.at("broker.id"), fmt.Sprintf("broker.id %d is above reserved.broker.max.id %d while ids are generated", n, limit), "Add broker.id.generation.enable=false to the file.")
+			l.found(f.at("broker.id"), fmt.Sprintf("broker.id %d is above reserved.broker.max.id %d while ids are generated", n, limit), "Nothing: the plan writes broker.id.generation.enable=false into the file.")
 		}
 	}
 }

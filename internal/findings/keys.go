@@ -21,6 +21,14 @@ func byteOrderMarks(l *look) {
 	}
 }
 
+func windowsLines(l *look) {
+	for _, f := range slices.Concat(l.brokerFiles(), l.controllerFiles()) {
+		if strings.Contains(string(f.file.Content), "\r\n") {
+			l.found(f.at(""), "lines end in CR LF", "Nothing: what migrator changes keeps the style of the file.")
+		}
+	}
+}
+
 // contradictions: people edit the first line, Kafka takes the last.
 func contradictions(l *look) {
 	for _, f := range slices.Concat(l.brokerFiles(), l.controllerFiles()) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,4 +63,49 @@ func TestInitAndPreflightOfAReadyCluster(t *testing.T) {
 			}
 		}
 	})
+	t.Run("one fault in a file or folder is one code", func(t *testing.T) { namesFaultsOfFiles(t, c) })
+}
+
+func namesFaultsOfFiles(t *testing.T, c *lab.Cluster) {
+	config := writeFile(t, c.MigrationsYAML(lab.YAMLOptions{Name: "payments", PollInterval: "200ms"}))
+	broker := filepath.Join(c.Dir(), "nodes", "1", "server.properties")
+	controller := filepath.Join(c.Dir(), "nodes", "3001", "controller.properties")
+	meta := filepath.Join(c.DataDir(1), "meta.properties")
+	add := func(line string) func(string) string { return func(now string) string { return now + line + "\n" } }
+	swap := func(old, next string) func(string) string {
+		return func(now string) string { return strings.Replace(now, old, next, 1) }
+	}
+	for _, fault := range []struct {
+		name, file string
+		edit       func(string) string
+		code       string
+	}{
+		{"a folder of another cluster", meta, func(now string) string {
+			return regexp.MustCompile(`cluster.id=.*`).ReplaceAllString(now, "cluster.id=AAAAAAAAAAAAAAAAAAAAAA")
+		}, "MIG306"},
+		{"a folder formatted anew", meta, func(now string) string { return swap("broker.id", "node.id")(swap("version=0", "version=1")(now)) }, "MIG305"},
+		{"another broker's folder", meta, swap("broker.id=1", "broker.id=9"), "MIG302"},
+		{"another tree", broker, swap("/kafka\n", "/other\n"), "MIG314"},
+		{"the flag too early", broker, add("zookeeper.metadata.migration.enable=true"), "MIG313"},
+		{"a controller without the flag", controller, func(string) string { return "process.roles=controller\nzookeeper.metadata.migration.enabled=true\n" }, "MIG311"},
+		{"a listener the map lacks", broker, swap("listeners=PLAINTEXT:", "listeners=INTERNAL:"), "MIG341"},
+		{"a folder twice", broker, func(now string) string {
+			return regexp.MustCompile(`log.dirs=(.*)`).ReplaceAllString(now, "log.dirs=$1,$1/")
+		}, "MIG352"},
+	} {
+		now, err := os.ReadFile(fault.file)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		write(t, fault.file, fault.edit(string(now)))
+		blocks, _, said := preflight(t.Context(), t, config)
+		if !slices.Contains(blocks, fault.code) || len(blocks) > 1 {
+			t.Errorf("%s: blocks %v, want %s\n%s", fault.name, blocks, fault.code, said)
+		}
+		if err == nil {
+			write(t, fault.file, string(now))
+		} else if err := os.Remove(fault.file); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -30,12 +30,11 @@ func TestPreflightNamesEachFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := writeFile(t, c.MigrationsYAML(lab.YAMLOptions{Name: "payments", PollInterval: "200ms"}))
-	conn := connectZooKeeper(t, c)
-
 	blocks, warnings, said := preflight(ctx, t, config)
 	if len(blocks) > 0 || len(warnings) > 0 {
 		t.Fatalf("a ready cluster: blocks %v, warnings %v\n%s", blocks, warnings, said)
 	}
+	conn := connectZooKeeper(t, c) // from now on a client that preflight does not know, a warning
 	const orders = "/brokers/topics/orders"
 	for _, fault := range []struct {
 		name, path string
