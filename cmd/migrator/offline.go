@@ -108,7 +108,7 @@ func (s *seen) judge(m config.Migration, memory gates.Memory, want cluster.Phase
 			s.offered = next
 		}
 	}
-	if s.offered == here && here.Index() > cluster.Initial.Index() {
+	if s.offered == here && (here == cluster.Load || here == cluster.Hybrid) {
 		s.holding = slices.DeleteFunc(done.Verdicts, func(v gates.Judged) bool {
 			return v.Result == gates.Pass || !slices.Contains(v.Sets, phases.DoneKey(here))
 		})
