@@ -121,8 +121,9 @@ type View struct {
 	Settings Settings
 	Phase    cluster.Phase // recorded
 	// Plan is the phase of the running plan, empty when none runs.
-	Plan cluster.Phase
-	Step *Step
+	Plan   cluster.Phase
+	Revert bool // it is a way back
+	Step   *Step
 	// Expected is the SHA-256 each node's file must have, as far as we know it.
 	Expected map[int32]string
 	// Short is, by "topic-partition", the ISR size before the plan where it was not full; 0 was offline.

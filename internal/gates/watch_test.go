@@ -46,6 +46,11 @@ func TestGuardsOfEveryRound(t *testing.T) {
 			edit: func(v *View) {
 				change(&v.Snapshot.Registered, func(r *[]facts.Registration) { *r = (*r)[:2] })
 			}},
+		{name: "a way back begins with the broker that died", from: atRest, gate: Inventory, want: Pass,
+			edit: func(v *View) {
+				change(&v.Snapshot.Registered, func(r *[]facts.Registration) { *r = (*r)[:2] })
+				v.Plan, v.Revert = cluster.Initial, true
+			}},
 		{name: "during a roll a broker may be out of /brokers/ids", from: rolling, gate: Inventory, want: Pass,
 			edit: func(v *View) {
 				change(&v.Snapshot.Registered, func(r *[]facts.Registration) { *r = (*r)[:2] })

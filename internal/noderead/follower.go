@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"migrator/internal/config"
 	"migrator/internal/remote"
@@ -123,10 +124,23 @@ func (f *Follower) AtEnd(ctx context.Context) ([]FileCursor, error) {
 	return f.Cursors(), nil
 }
 
+// exception is the line after a message that says what it was about.
+var exception = regexp.MustCompile(`^(?:[a-z_$][\w$]*\.)+[\w$]*(?:Exception|Error)\b`)
+
+// parseAll reads whole lines. A fatal line mostly says only that it is one
+// ("Exiting Kafka due to fatal exception during startup."): the exception's own
+// line, if it is there, is put beside it.
 func parseAll(data []byte, file string) []Event {
 	var events []Event
+	fatal := false // the line before
 	for line := range bytes.Lines(data) {
-		if e, ok := Parse(line); ok {
+		if text := clean(line); fatal && exception.MatchString(text) {
+			last := &events[len(events)-1]
+			last.Text = cut(last.Text+" "+text, maxText)
+		}
+		e, ok := Parse(line)
+		fatal = ok && e.Severity == Fatal
+		if ok {
 			e.File = file
 			events = append(events, e)
 		}

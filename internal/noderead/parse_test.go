@@ -250,3 +250,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A broker that died of a quota was said to have died of "Exiting Kafka due to
+// fatal exception during startup.", which helps nobody.
+func TestAFatalLineCarriesWhatItWasAbout(t *testing.T) {
+	log := "[2026-11-30 21:37:52,158] ERROR Exiting Kafka due to fatal exception during startup. (kafka.Kafka$)\n" +
+		"java.lang.NumberFormatException: For input string: \"plenty\"\n\tat java.base/java.lang.Long.parseLong(Long.java:711)\n" +
+		"java.lang.IllegalStateException: of another line\n"
+	events := parseAll([]byte(log), "server.log")
+	if len(events) != 1 || !strings.HasSuffix(events[0].Text, `NumberFormatException: For input string: "plenty"`) {
+		t.Errorf("%+v", events)
+	}
+}

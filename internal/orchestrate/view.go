@@ -20,7 +20,7 @@ func (m *Machine) view(now time.Time) gates.View {
 	if m.state.Run == nil {
 		return v
 	}
-	v.Plan = m.state.Run.Plan.Phase
+	v.Plan, v.Revert = m.state.Run.Plan.Phase, m.state.Run.Plan.Revert
 	if step, ok := m.state.OpenStep(); ok {
 		v.Step = &gates.Step{ID: step.ID, Kind: step.Kind, Batch: m.state.Left(step.Batch), Mode: step.Mode, Opened: true,
 			NotBefore: m.state.Run.LastEffect, Baseline: m.state.Run.Baseline, Impact: step.Impact}

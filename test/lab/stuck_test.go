@@ -28,7 +28,10 @@ func TestPreflightNamesEachFaultOfAFile(t *testing.T) {
 		{"an authorizer on one broker alone", "MIG323", c.PropertiesPath(2), "broker.id=2", "broker.id=2\nauthorizer.class.name=kafka.security.authorizer.AclAuthorizer\nsuper.users=User:ANONYMOUS"},
 	} {
 		undo := edited(t, fault.path, fault.old, fault.new)
-		if blocks, _, said := preflight(t.Context(), t, config); !slices.Equal(blocks, []string{fault.code}) {
+		blocks, _, said := preflight(t.Context(), t, config)
+		// The broker runs with the file as it was; preflight says that too.
+		blocks = slices.DeleteFunc(blocks, func(code string) bool { return code == "MIG281" })
+		if !slices.Equal(blocks, []string{fault.code}) {
 			t.Errorf("%s: blocks %v, want %s alone\n%s", fault.name, blocks, fault.code, said)
 		}
 		undo()
