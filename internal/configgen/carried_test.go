@@ -105,6 +105,19 @@ zookeeper.set.acl=true
 	}
 }
 
+func TestAListenerThatAsksForCertificatesNeedsATrustStoreInTheFile(t *testing.T) {
+	tls := "broker.id=1\nzookeeper.connect=z:1\nlisteners=A://b1:1,B://b1:2\nlistener.security.protocol.map=A:PLAINTEXT,B:SASL_SSL\nssl.keystore.location=/k\nlistener.name.b.ssl.client.auth=required\n"
+	const note = "listener B asks clients for certificates"
+	if notes := strings.Join(render1(t, broker1(), cluster.ZKMigrating, tls).Notes, "\n"); !strings.Contains(notes, note) {
+		t.Errorf("notes: %s", notes)
+	}
+	for _, line := range []string{"ssl.truststore.location=/t\n", "listener.name.b.ssl.client.auth=none\nssl.client.auth=required\n"} {
+		if notes := strings.Join(render1(t, broker1(), cluster.KRaft, tls+line).Notes, "\n"); strings.Contains(notes, note) {
+			t.Errorf("%q: %s", line, notes)
+		}
+	}
+}
+
 func TestTLSBetweenControllersAsksForItsStores(t *testing.T) {
 	s := healthy()
 	s.Quorum.ListenerProtocol = "SSL"

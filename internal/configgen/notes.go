@@ -15,8 +15,10 @@ func notes(before *Document, in input) []string {
 	if role == cluster.Controller {
 		out = append(out, elsewhereNotes(in)...)
 	}
-	if note := foreignNote(after); note != "" {
-		out = append(out, note)
+	for _, note := range []string{foreignNote(after), clientStoreNote(in)} {
+		if note != "" {
+			out = append(out, note)
+		}
 	}
 	if g, ok := GeneratedBy("", before.raw); ok {
 		out = append(out, g.String())
@@ -90,6 +92,39 @@ func tlsNotes(in input) []string {
 		out = append(out, "the controllers' listener has TLS, and the file no ssl.truststore: only what Java itself trusts is trusted")
 	}
 	return out
+}
+
+// clientStoreNote: like a key store, a trust store that is only a dynamic
+// setting cannot be added to an open listener (SslFactory of 3.9.2), so the
+// whole dynamic change is refused. Without clients' certificates none is needed.
+func clientStoreNote(in input) string {
+	names, err := listenerNames(in.doc, "listeners")
+	if err != nil || in.node.Role != cluster.Broker || !has(in, "controller.listener.names") {
+		return ""
+	}
+	text, err := mapText(in.doc)
+	if err != nil {
+		return ""
+	}
+	m, err := parseMap(text)
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		of := func(key string) string {
+			value, ok := in.doc.Value("listener.name." + strings.ToLower(name) + "." + key)
+			if !ok {
+				value, _ = in.doc.Value(key)
+			}
+			return strings.TrimSpace(value)
+		}
+		protocol, _ := m.protocol(name)
+		asks := strings.HasSuffix(strings.ToUpper(protocol), "SSL") && (of("ssl.client.auth") == "required" || of("ssl.client.auth") == "requested")
+		if asks && of("ssl.truststore.location") == "" && of("ssl.truststore.certificates") == "" && of("ssl.engine.factory.class") == "" {
+			return fmt.Sprintf("listener %s asks clients for certificates, and the file has no ssl.truststore for it: one that is only a dynamic setting is lost in KRaft mode", bounded(name))
+		}
+	}
+	return ""
 }
 
 // elsewhereNotes name what a controller needs beside its file.
