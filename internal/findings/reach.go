@@ -36,6 +36,7 @@ func Connections(s Survey) map[int32][]Connection {
 	out := map[int32][]Connection{}
 	servers, _ := splitConnect(s.Migration.ZooKeeper.Connect)
 	inv := s.Migration.Inventory()
+	interBroker := interBrokerWays(s)
 	for _, n := range inv.Nodes() {
 		for _, c := range inv.Controllers {
 			if c.ID == n.ID {
@@ -50,11 +51,7 @@ func Connections(s Survey) map[int32][]Connection {
 		for _, server := range servers {
 			out[n.ID] = append(out[n.ID], Connection{To: server, For: "ZooKeeper"})
 		}
-		for _, b := range inv.Brokers {
-			if to, ok := interBrokerAddress(s, b); ok {
-				out[n.ID] = append(out[n.ID], Connection{To: to, For: "the inter-broker listener of " + b.Name()})
-			}
-		}
+		out[n.ID] = append(out[n.ID], interBroker...)
 	}
 	return out
 }
@@ -66,29 +63,27 @@ func join(host, port string) string {
 	return host + ":" + port
 }
 
-// interBrokerAddress is where a broker is registered for other brokers.
-func interBrokerAddress(s Survey, b cluster.Node) (string, bool) {
+// interBrokerWays are the addresses that brokers are registered at for one another.
+func interBrokerWays(s Survey) []Connection {
+	var out []Connection
 	l := look{s: &s}
-	files := l.brokerFiles()
-	i := slices.IndexFunc(files, func(f propertiesFile) bool { return f.node.ID == b.ID })
-	if i < 0 {
-		return "", false
-	}
-	name, _, ok := interBroker(files[i])
 	tree, _ := s.Tree.Get()
-	z, present := tree.Get(fmt.Sprintf("/brokers/ids/%d", b.ID))
-	var registration struct {
-		Endpoints []string `json:"endpoints"`
-	}
-	if !ok || !present || json.Unmarshal(z.Data, &registration) != nil {
-		return "", false
-	}
-	for _, e := range listenersOf(strings.Join(registration.Endpoints, ",")) {
-		if strings.EqualFold(e.name, name) {
-			return join(e.host, e.port), true
+	for _, f := range l.brokerFiles() {
+		name, _, ok := interBroker(f)
+		z, present := tree.Get(fmt.Sprintf("/brokers/ids/%d", f.node.ID))
+		var registration struct {
+			Endpoints []string `json:"endpoints"`
+		}
+		if !ok || !present || json.Unmarshal(z.Data, &registration) != nil {
+			continue
+		}
+		for _, e := range listenersOf(strings.Join(registration.Endpoints, ",")) {
+			if strings.EqualFold(e.name, name) {
+				out = append(out, Connection{To: join(e.host, e.port), For: "the inter-broker listener of " + f.node.Name()})
+			}
 		}
 	}
-	return "", false
+	return out
 }
 
 func brokenWays(l *look) {
