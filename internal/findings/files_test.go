@@ -139,6 +139,7 @@ func TestWhatOneValueComesToCountFor(t *testing.T) {
 	judgeAll(t, []seen{
 		{"brokers agree", healthy(), "MIG319", Clear, ""},
 		{"one broker elects unclean leaders", withFile(healthy(), 2, "unclean.leader.election.enable=true\n"), "MIG319", Found, "unclean.leader.election.enable"},
+		{"zookeeper.set.acl on one broker (FR-036)", withFile(healthy(), 2, "zookeeper.set.acl=true\n"), "MIG319", Found, "zookeeper.set.acl"},
 		{"a file made by Ansible", withFile(healthy(), 1, "# Ansible managed\n"), "MIG366", Found, "Ansible"},
 		{"files made by hand", healthy(), "MIG366", Clear, ""},
 	})

@@ -60,6 +60,7 @@ func healthy() Survey {
 		s.Snapshot.Meta[id] = known([]facts.MetaProperties{{Dir: "/var/lib/kafka/metadata"}})
 	}
 	s.Migration = m
+	s.Snapshot.Registered = known([]facts.Registration{{ID: 1, Rack: "a"}, {ID: 2, Rack: "b"}, {ID: 3, Rack: "c"}})
 	return s
 }
 

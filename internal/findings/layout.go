@@ -44,6 +44,18 @@ func (l *look) crowded(what string, place func(cluster.Node) string) {
 	}
 }
 
+// otherRacks compares what brokers registered with the inventory, from which
+// batches are made.
+func otherRacks(l *look) {
+	list, ok := need(l, "/brokers/ids", l.s.Snapshot.Registered, readableZooKeeper)
+	for _, r := range list {
+		n, known := l.s.Migration.Node(r.ID)
+		if ok && known && n.Rack != "" && n.Rack != r.Rack {
+			l.found(n.Name(), fmt.Sprintf("rack %q in migrations.yaml, registered as %q", n.Rack, r.Rack), "Correct migrations.yaml; broker.rack itself need not change for the migration.")
+		}
+	}
+}
+
 // sharedFolders: format and the ways back empty or move a controller's folder.
 func sharedFolders(l *look) {
 	for _, n := range l.s.Migration.Nodes {

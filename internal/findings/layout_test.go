@@ -65,6 +65,8 @@ func TestHowControllersAndFoldersAreSpread(t *testing.T) {
 		{"two of three in one rack (FR-091)", racks(healthy(), "a", 3001, 3002), "MIG372", Found, "rack a"},
 		{"a cluster of one rack", racks(healthy(), "a", 1, 2, 3, 3001, 3002, 3003), "MIG372", Clear, ""},
 		{"no racks on controllers", racks(healthy(), "", 3001, 3002, 3003), "MIG372", Clear, ""},
+		{"the rack of the registration", healthy(), "MIG373", Clear, ""},
+		{"another rack than registered", racks(healthy(), "x", 2), "MIG373", Found, "broker 2"},
 		{"a controller in a broker's folder", shared, "MIG354", Found, "/d1/a/metadata"},
 		{"folders not known", unread, "MIG354", Skipped, ""},
 		{"folders apart", healthy(), "MIG354", Clear, ""},

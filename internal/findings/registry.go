@@ -414,5 +414,7 @@ func inLayout() []row {
 			Why: "Its loss stops the metadata quorum.", Reference: "KIP-595"}, crowdedHost},
 		{Row{Code: "MIG372", Severity: Warn, Title: "One rack holds a majority of the controllers.",
 			Why: "Its loss stops the metadata quorum, and a majority that is gone for good has no supported way back.", Reference: "KIP-595"}, crowdedRack},
+		{Row{Code: "MIG373", Severity: Warn, Start: true, Title: "A broker is registered in another rack than migrations.yaml says.",
+			Why: "Replicas are spread by the registered rack: a batch made by another may take two replicas of a partition at once.", Reference: "KIP-36"}, otherRacks},
 	}
 }

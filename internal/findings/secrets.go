@@ -21,9 +21,9 @@ func othersDisagree(l *look) {
 	if err != nil {
 		l.unsure(err.Error(), "Correct the named file.")
 	}
-	own := []string{authorizerKey, "password.encoder.secret", "delegation.token.secret.key", "delegation.token.master.key", "inter.broker.protocol.version", "inter.broker.listener.name"}
+	own := []string{authorizerKey, "password.encoder.secret", "delegation.token.secret.key", "delegation.token.master.key", "inter.broker.protocol.version", "inter.broker.listener.name", "zookeeper.connect"}
 	for _, d := range list {
-		if !slices.Contains(own, d.Key) && !strings.HasPrefix(d.Key, "zookeeper.") {
+		if !slices.Contains(own, d.Key) {
 			l.found(d.Key, d.String(), "Make the brokers agree, or set the value you want in the controllers' settings and waive this: "+d.Reason+".")
 		}
 	}
