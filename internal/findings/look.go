@@ -47,14 +47,22 @@ const readableZooKeeper = "Make ZooKeeper answer and let migrator read the znode
 // treeUnreadable is the finding that says why no znode could be looked at.
 const treeUnreadable = "MIG200"
 
-// tree is the cluster's znodes. Where none could be read one finding says so
-// for all.
+// noCluster is the finding of a tree that is no Kafka cluster's.
+const noCluster = "MIG203"
+
+// tree is the cluster's znodes. Where none could be read, or they are no Kafka
+// cluster's, one finding says so for all.
 func (l *look) tree() (Tree, bool) {
 	t, ok := l.s.Tree.Get()
 	if !ok {
 		l.behind(treeUnreadable)
+		return t, false
 	}
-	return t, ok
+	if _, there := t.Get("/cluster/id"); !there {
+		l.behind(noCluster)
+		return t, false
+	}
+	return t, true
 }
 
 func unreadableTree(l *look) {

@@ -97,7 +97,7 @@ func registered(clients ...ZKClient) Survey {
 		nodes = append(nodes, Znode{Path: fmt.Sprintf("/brokers/ids/%d", id), Readable: true, EphemeralOwner: 100 + id,
 			Data: []byte(fmt.Sprintf(`{"endpoints":["SSL://pub%d:9094","PLAINTEXT://b%d:9092"]}`, id, id))})
 	}
-	nodes = append(nodes, Znode{Path: "/migrator/driver", Readable: true, EphemeralOwner: 7})
+	nodes = append(nodes, Znode{Path: "/cluster/id", Readable: true}, Znode{Path: "/migrator/driver", Readable: true, EphemeralOwner: 7})
 	s.Tree = known(NewTree(nodes))
 	s.Clients = known(append([]ZKClient{{Member: "zk1:2181", Address: "10.0.0.1:1", Session: 101}, {Member: "zk1:2181", Address: "10.0.9.9:2", Session: 7}}, clients...))
 	return s
@@ -109,7 +109,7 @@ func TestWhoElseSpeaksToZooKeeper(t *testing.T) {
 	noTree := registered()
 	noTree.Tree = facts.Fact[Tree]{}
 	tool := healthy()
-	tool.Tree = known(NewTree([]Znode{{Path: "/kafka-manager", Readable: true}}))
+	tool.Tree = known(NewTree([]Znode{{Path: "/cluster/id", Readable: true}, {Path: "/kafka-manager", Readable: true}}))
 	judgeAll(t, []seen{
 		{"brokers and the service", registered(), "MIG403", Clear, ""},
 		{"a dashboard (FR-023)", registered(ZKClient{Address: "10.1.1.1:40000", Session: 8}), "MIG403", Found, "10.1.1.1:40000"},

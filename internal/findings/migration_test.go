@@ -13,6 +13,7 @@ func surveyOf(nodes ...Znode) Survey {
 	for i := range nodes {
 		nodes[i].Readable = nodes[i].Why == ""
 	}
+	nodes = append(nodes, Znode{Path: "/cluster/id", Readable: true, Data: []byte(`{"version":"1","id":"` + clusterID + `"}`)})
 	return Survey{Tree: facts.Known(NewTree(nodes), "ZooKeeper", time.Unix(1, 0))}
 }
 

@@ -47,7 +47,7 @@ func ofTheCluster() []row {
 		{Row{Code: "MIG202", Severity: Block, Kind: gates.Safety, Start: true, Gate: gates.NoMigration, Title: "/migration is left over from an earlier migration.",
 			Why:       "Fresh controllers take the copy for done and push their empty metadata over ZooKeeper: every topic is deleted.",
 			Reference: "KAFKA-17146"}, migrationLeftOver},
-		{Row{Code: "MIG203", Severity: Block, Kind: gates.Safety, Gate: gates.ClusterID, Title: "/cluster/id is missing or cannot be understood.",
+		{Row{Code: noCluster, Severity: Block, Kind: gates.Safety, Gate: gates.ClusterID, Title: "/cluster/id is missing or cannot be understood.",
 			Why:       "Controllers are formatted with the cluster's own id; with another one no broker may register.",
 			Reference: "Kafka 3.9 manual, provisioning the controllers"}, clusterIDBroken},
 		{Row{Code: "MIG204", Severity: Block, Kind: gates.Safety, Title: "The brokers' addresses lead to another cluster than ZooKeeper.",

@@ -94,6 +94,18 @@ func TestTheClusterItselfIsFoundUnderItsCode(t *testing.T) {
 	})
 }
 
+// The text of the failed read names where a cluster was found instead (FR-024).
+func TestAWrongChrootIsSaidOnceWithTheRightOne(t *testing.T) {
+	s := Survey{Tree: known(NewTree([]Znode{{Path: "/", Readable: true}}))}
+	s.Snapshot.ClusterID = facts.Unknown[string]("/cluster/id: none; a cluster is at /kafka", "ZooKeeper", time.Unix(1, 0))
+	if f := judged(t, s, noCluster); f.Verdict != Found || !strings.Contains(f.Items[0].Seen, "a cluster is at /kafka") {
+		t.Errorf("%+v", f)
+	}
+	if f := judged(t, s, "MIG205"); f.Verdict != Skipped || f.Behind != noCluster {
+		t.Errorf("one cause is said once: %+v", f)
+	}
+}
+
 // A znode that may not be read is no clear answer, and no invented one.
 func TestWhatIsHiddenIsUnknown(t *testing.T) {
 	for _, c := range []struct{ path, code string }{

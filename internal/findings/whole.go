@@ -13,11 +13,8 @@ const rightTree = "Is this the right ensemble and chroot? zookeeper.connect in m
 // clusterIDOf reads /cluster/id; "" with a fault when it is of no use.
 func (l *look) clusterIDOf() (id, fault string, ok bool) {
 	z, present, ok := l.znode("/cluster/id")
-	if !ok {
+	if !ok || !present {
 		return "", "", false
-	}
-	if !present {
-		return "", "there is none: no Kafka cluster has its znodes here", true
 	}
 	fields, fault := object(z.Data)
 	if fault != "" {
@@ -33,6 +30,16 @@ func (l *look) clusterIDOf() (id, fault string, ok bool) {
 }
 
 func clusterIDBroken(l *look) {
+	if t, ok := l.s.Tree.Get(); ok {
+		if _, there := t.Get("/cluster/id"); !there {
+			seen := "there is none: no Kafka cluster has its znodes here"
+			if cause := l.s.Snapshot.ClusterID.Cause(); cause != "" {
+				seen = cause // it names where a cluster was found instead
+			}
+			l.found("/cluster/id", seen, rightTree)
+			return
+		}
+	}
 	if _, fault, ok := l.clusterIDOf(); ok && fault != "" {
 		l.found("/cluster/id", fault, rightTree)
 	}
