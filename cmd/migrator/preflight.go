@@ -181,7 +181,7 @@ func judgedRow(f findings.Finding) finding {
 	case findings.Skipped:
 		out.Verdict, out.Evidence = "skipped", "says nothing of a cluster in this phase"
 		if f.Behind != "" {
-			out.Evidence = "cannot be looked for: see " + f.Behind
+			out.Evidence = "not judged here: see " + f.Behind
 		}
 	case findings.Found:
 		out.Verdict, out.Evidence = "fail", fmt.Sprintf("%s: %s", f.Items[0].Where, f.Items[0].Seen)

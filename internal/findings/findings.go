@@ -109,7 +109,7 @@ func Judge(s Survey, phase *cluster.Phase) []Finding {
 		found.Waived = s.waiver(found)
 		out = append(out, found)
 	}
-	return out
+	return explained(out)
 }
 
 // copied says whether /migration tells that the copy is done. Unknown is not
