@@ -117,9 +117,13 @@ func (s *seen) judge(m config.Migration, memory gates.Memory, want cluster.Phase
 		s.offered = want
 	}
 	row, _ := phases.RowOf(s.offered)
+	enter := row.Enter
+	if want == "" && s.offered == here && here.Index() > cluster.Initial.Index() {
+		enter = phases.AdoptGates() // its plan takes over what is there
+	}
 	// The watch gates as of the service, the plan's own on top.
 	sets := []gates.Set{{Key: phases.WatchSet, Blocks: "everything", Need: 1, Gates: []string{gates.ClusterID, gates.Inventory, gates.FilesOurs}},
-		{Key: phases.EnterKey(s.offered), Blocks: "the plan " + string(s.offered), Need: 1, Gates: row.Enter}}
+		{Key: phases.EnterKey(s.offered), Blocks: "the plan " + string(s.offered), Need: 1, Gates: enter}}
 	s.judgement, _ = gates.Judge(memory, view, offlineSets(sets))
 	return memoryAfter
 }

@@ -75,7 +75,7 @@ func offerSets(s State, needGood int) []gates.Set {
 	}
 	sets := []gates.Set{{Key: DoneKey(row.Phase), Blocks: "leaving " + string(row.Phase), Gates: row.Done, Need: needGood}}
 	if s.Adopt {
-		return append(sets, gates.Set{Key: EnterKey(row.Phase), Blocks: "the plan " + string(row.Phase), Gates: gatesOf(healthy, gates.QuorumFormed), Need: needGood})
+		return append(sets, gates.Set{Key: EnterKey(row.Phase), Blocks: "the plan " + string(row.Phase), Gates: AdoptGates(), Need: needGood})
 	}
 	if !completed(s, row.Phase) {
 		sets = append(sets, gates.Set{Key: EnterKey(row.Phase), Blocks: "the plan " + string(row.Phase), Gates: row.Enter, Need: needGood})
@@ -86,6 +86,9 @@ func offerSets(s State, needGood int) []gates.Set {
 	}
 	return sets
 }
+
+// AdoptGates come before a plan that takes over what was begun by hand.
+func AdoptGates() []string { return gatesOf(healthy, gates.QuorumFormed) }
 
 func completed(s State, p cluster.Phase) bool { return !s.Completed[p].IsZero() }
 

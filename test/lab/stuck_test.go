@@ -48,7 +48,7 @@ func TestAMigrationBegunByHandAndStuckIsExplained(t *testing.T) {
 	c := startCluster(t, lab.Options{})
 	m := openMetadataLog(t, c)
 	createTopics(t.Context(), t, c)
-	edited(t, c.PropertiesPath(3), "broker.id=3", "broker.id=3\ninter.broker.protocol.version=3.6")
+	edited(t, c.PropertiesPath(3), "inter.broker.protocol.version=3.9", "inter.broker.protocol.version=3.6")
 	m.startControllers(t.Context(), t)
 	m.rollBrokersIntoMigration(t.Context(), t)
 
@@ -71,6 +71,9 @@ func TestAMigrationBegunByHandAndStuckIsExplained(t *testing.T) {
 		if !strings.Contains(stalled, want) {
 			t.Errorf("what holds the copy back does not say %q: %q", want, stalled)
 		}
+	}
+	if t.Failed() {
+		t.Log(out)
 	}
 	if strings.Contains(stalled, "broker 1 ") || strings.Contains(stalled, "broker 2 ") {
 		t.Errorf("it accuses brokers that are ready: %s", stalled)
