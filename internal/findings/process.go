@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,15 +57,19 @@ const fiveMinutes = 5 * 60 * 1000
 // shortStops: systemd kills what has not stopped in time, 90 s by default, and a
 // controlled shutdown of a broker may take five minutes.
 func shortStops(l *look) {
+	unseen := map[string][]string{} // nodes by cause: often one for all
 	for _, n := range l.s.Migration.Nodes {
 		f := l.s.Machines[n.ID].StopLimit
 		limit, ok := f.Get()
 		switch {
 		case !ok:
-			l.unsure("the stop limit of "+n.Name()+": "+f.Cause(), "See for yourself that whatever stops the node waits five minutes before it kills it.")
+			unseen[f.Cause()] = append(unseen[f.Cause()], n.Name())
 		case limit != nil && *limit < fiveMinutes:
 			l.found(n.Name(), fmt.Sprintf("killed after %g s", float64(*limit)/1000), "Set TimeoutStopSec=5min or more in the unit (systemctl edit), then systemctl daemon-reload.")
 		}
+	}
+	for _, cause := range slices.Sorted(maps.Keys(unseen)) {
+		l.unsure("the stop limit of "+strings.Join(unseen[cause], ", ")+": "+cause, "See for yourself that whatever stops the node waits five minutes before it kills it.")
 	}
 }
 
