@@ -70,6 +70,8 @@ type Deps struct {
 	Now      func() time.Time
 	// Claim ties a cluster id to this migration; an error when another one has it.
 	Claim func(clusterID string) error
+	// KeepZnodes takes a backup of all znodes before a plan and answers its file; nil takes none.
+	KeepZnodes func(ctx context.Context, plan string) (file string, err error)
 	// Failpoint is called at each boundary of an action; tests end the process there.
 	Failpoint func(Boundary, plan.Action)
 }
@@ -114,6 +116,7 @@ type Machine struct {
 	deaths    phases.Deaths
 	pending   []waiting // commands that wait for a fresh snapshot
 	answers   []func()  // given once the status is published
+	keeping   keeping   // the backup before the running plan
 	draining  bool
 	broken    error // the journal cannot be written: nothing more is executed
 	canaryOn  bool

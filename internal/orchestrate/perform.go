@@ -59,6 +59,9 @@ func (m *Machine) open(ctx context.Context, step plan.Step) bool {
 	if len(m.conflicts) > 0 {
 		return m.void()
 	}
+	if m.keepZnodes(ctx) {
+		return false
+	}
 	baseline := m.baseline(step.Batch)
 	if batch := m.state.Left(step.Batch); len(batch) > 0 {
 		cursors, err := m.markLogs(ctx, batch)

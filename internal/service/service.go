@@ -79,7 +79,8 @@ func (s *Service) open(m config.Migration, o Options) (*running, error) {
 	}
 	r.machine, err = orchestrate.New(m, orchestrate.Deps{Observer: r.observer, Executor: r.executor, Journal: book{s.store, m.Name},
 		Blobs: s.store.Blobs(), Canary: r.canary, Log: o.Log, Now: time.Now, Failpoint: o.Failpoint,
-		Claim: func(id string) error { return s.claim(id, m.Name) }})
+		Claim:      func(id string) error { return s.claim(id, m.Name) },
+		KeepZnodes: func(ctx context.Context, plan string) (string, error) { return keepZnodes(ctx, m, o.DataDir, plan) }})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("migration %s: %w", m.Name, err), r.close())
 	}

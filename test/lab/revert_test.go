@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,7 @@ func TestRevertFromLoadAndFromDualWrite(t *testing.T) {
 	if s := op.status(); s.Canary == nil || s.Canary.Lost != 0 {
 		t.Errorf("canary %+v after two ways back", s.Canary)
 	}
+	op.keptZnodes("load", "hybrid", "revert-to-initial", "revert-to-load")
 }
 
 // nothingInTheWay: wherever a migration may rest, preflight raises no false alarm.
@@ -52,6 +54,21 @@ func (op *operator) nothingInTheWay() {
 	op.t.Helper()
 	if exit, out, errs := runMigrator(op.t.Context(), op.t, "preflight", op.name, "--config", op.config); exit != 0 {
 		op.t.Errorf("preflight of a cluster at rest exited %d:\n%s%s", exit, out, errs)
+	}
+}
+
+// keptZnodes: before each of these plans a backup was taken that is whole.
+func (op *operator) keptZnodes(plans ...string) {
+	op.t.Helper()
+	for _, plan := range plans {
+		files, err := filepath.Glob(filepath.Join(op.data, "backups", op.name, "*-"+plan+".znodes"))
+		if err != nil || len(files) == 0 {
+			op.t.Errorf("no backup before the plan %s: %v", plan, err)
+			continue
+		}
+		if exit, out, errs := runMigrator(op.t.Context(), op.t, "backup", "verify", files[0]); exit != 0 {
+			op.t.Errorf("backup verify %s exited %d:\n%s%s", files[0], exit, out, errs)
+		}
 	}
 }
 

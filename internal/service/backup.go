@@ -1,0 +1,38 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"migrator/internal/config"
+	"migrator/internal/zkread"
+	"migrator/internal/znodebackup"
+)
+
+// keepZnodes takes a backup of all znodes into the data folder, before a plan:
+// what `migrator backup verify` and `backup restore` read.
+func keepZnodes(ctx context.Context, m config.Migration, data, plan string) (string, error) {
+	dir := filepath.Join(data, "backups", m.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("keep znodes: %w", err)
+	}
+	zk, err := zkread.Open(m.ZooKeeper.Connect, 10*time.Second)
+	if err != nil {
+		return "", fmt.Errorf("keep znodes: %w", err)
+	}
+	defer zk.Close()
+	head := znodebackup.Head{Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
+	if head.ClusterID, err = zk.ClusterID(ctx); err != nil {
+		return "", fmt.Errorf("keep znodes: %w", err)
+	}
+	file := filepath.Join(dir, head.Begun.Format("20060102-150405")+"-"+plan+".znodes")
+	err = znodebackup.Save(file, nil, func(out io.Writer) error {
+		_, err := znodebackup.Take(ctx, out, zk, head, nil)
+		return err
+	})
+	return file, err
+}
