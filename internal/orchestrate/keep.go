@@ -23,10 +23,10 @@ const keepAction = "backup-znodes"
 
 // keepZnodes begins the backup before a plan's first step and says whether it is
 // under way. One that fails is logged and holds nothing back. The plan initial
-// saves the znodes by a step of its own; finalize no longer writes any.
+// saves the znodes by a step of its own.
 func (m *Machine) keepZnodes(ctx context.Context) bool {
 	run := m.state.Run
-	if m.deps.KeepZnodes == nil || len(run.Done) > 0 || !run.Plan.Revert && (run.Plan.Phase == cluster.Initial || run.Plan.Phase == cluster.Finalize) {
+	if m.deps.KeepZnodes == nil || len(run.Done) > 0 || !run.Plan.Revert && run.Plan.Phase == cluster.Initial {
 		return false
 	}
 	this := fmt.Sprintf("%d %s", m.state.Attempt, run.Plan.Digest)
