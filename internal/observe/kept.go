@@ -81,8 +81,10 @@ const (
 	topicsEvery = 10 * time.Second
 	topicsSoon  = time.Second
 	minISREvery = time.Minute
-	// A survey reads every znode and looks at every machine.
+	// A survey reads every znode and looks at every machine. While it finds
+	// something that blocks, somebody is at work and waits for the next one.
 	preflightEvery = 2 * time.Minute
+	preflightSoon  = 15 * time.Second
 	preflightLimit = 5 * time.Minute
 	retryEvery     = 2 * time.Second // after a failure, or when something is missing
 
@@ -158,8 +160,11 @@ func (o *Observer) preflight(ctx context.Context, s *facts.Snapshot, want Want) 
 	if !want.Preflight || ctx.Err() != nil {
 		return
 	}
-	seen := *s
-	o.finding.refresh(ctx, o, preflightSource, preflightEvery, preflightLimit, func(ctx context.Context) (facts.Preflight, error) {
+	seen, every := *s, preflightEvery
+	if last, ok := o.finding.answer(preflightSource, o.deps.Now()).Get(); ok && len(last.Blocks) > 0 {
+		every = preflightSoon
+	}
+	o.finding.refresh(ctx, o, preflightSource, every, preflightLimit, func(ctx context.Context) (facts.Preflight, error) {
 		return o.sources.preflight(ctx, seen)
 	})
 	s.Preflight = o.finding.answer(preflightSource, o.deps.Now())

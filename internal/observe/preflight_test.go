@@ -18,7 +18,10 @@ func TestASurveyRunsBesideTheRoundsAndOnTopOfThem(t *testing.T) {
 			asked++
 			withFiles = len(seen.Files) > 0 && seen.Files[1].Known()
 			time.Sleep(20 * time.Second)
-			return facts.Preflight{Blocks: []facts.Blocking{{Code: "MIG202"}}}, nil
+			if asked == 1 {
+				return facts.Preflight{Blocks: []facts.Blocking{{Code: "MIG202"}}}, nil
+			}
+			return facts.Preflight{}, nil
 		}
 		o := newObserver(threeAndThree(), Deps{}, s)
 		want := Want{Files: true, Preflight: true}
@@ -33,11 +36,20 @@ func TestASurveyRunsBesideTheRoundsAndOnTopOfThem(t *testing.T) {
 		if f := o.Round(t.Context(), Want{Files: true}).Preflight; f.Known() {
 			t.Error("shown in a round that does not want it")
 		}
-		wait(t, preflightEvery)
+		wait(t, 30*time.Second)
+		if f, _ := o.Round(t.Context(), want).Preflight.Get(); asked != 2 || len(f.Blocks) != 0 {
+			t.Errorf("what blocked was looked at %d times in a minute, %+v: who removes it waits", asked, f)
+		}
 		o.Round(t.Context(), want)
 		wait(t, 30*time.Second)
 		if asked != 2 {
-			t.Errorf("asked %d times, want 2", asked)
+			t.Errorf("asked %d times although nothing blocks, want 2", asked)
+		}
+		wait(t, preflightEvery)
+		o.Round(t.Context(), want)
+		wait(t, 30*time.Second)
+		if asked != 3 {
+			t.Errorf("asked %d times, want 3", asked)
 		}
 		closed(t, o)
 	})
