@@ -14,6 +14,7 @@ import (
 // TestPreflightNamesEachFaultOfAFile: one fault at a time in what stands on a
 // node; each has its own code and no other.
 func TestPreflightNamesEachFaultOfAFile(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{})
 	createTopics(t.Context(), t, c)
 	config := writeFile(t, c.MigrationsYAML(lab.YAMLOptions{Name: "payments", PollInterval: "200ms"}))
@@ -45,6 +46,7 @@ func TestPreflightNamesEachFaultOfAFile(t *testing.T) {
 // not the controllers', so it is refused for ever and the copy never begins. No
 // log line of the controllers says which one and why.
 func TestAMigrationBegunByHandAndStuckIsExplained(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{})
 	m := openMetadataLog(t, c)
 	createTopics(t.Context(), t, c)
