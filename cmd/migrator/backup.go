@@ -90,17 +90,8 @@ func takeBackup(ctx context.Context, cmd *cobra.Command, name string, f backupFl
 		return err
 	}
 	defer r.Close()
-	head := znodebackup.Head{Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
-	if head.ClusterID, err = r.ClusterID(ctx); err != nil {
-		return err
-	}
 	meter := newMeter(cmd.ErrOrStderr(), "znodes")
-	var taken znodebackup.Summary
-	err = znodebackup.Save(f.out, f.recipients, func(out io.Writer) error {
-		var err error
-		taken, err = znodebackup.Take(ctx, out, r, head, meter.tell)
-		return err
-	})
+	taken, err := znodebackup.TakeFile(ctx, f.out, f.recipients, r, meter.tell)
 	meter.end()
 	if err != nil {
 		return recipientUsage(err)

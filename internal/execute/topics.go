@@ -70,8 +70,7 @@ func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 // It may hold secrets (SCRAM credentials), so it goes nowhere else.
 func (e *Executor) saveZnodes(ctx context.Context, t Task) (Result, error) {
 	var buf bytes.Buffer
-	head := znodebackup.Head{ClusterID: t.ClusterID, Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
-	saved, err := znodebackup.Take(ctx, &buf, e.zk, head, func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
+	saved, err := znodebackup.Take(ctx, &buf, e.zk, znodebackup.NewHead(t.ClusterID), func(done, seen int) { e.tell(fmt.Sprintf("saved %d of %d znodes seen", done, seen)) })
 	if err != nil {
 		return Result{}, fmt.Errorf("save znodes: %w", err)
 	}

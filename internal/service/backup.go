@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -25,14 +24,9 @@ func keepZnodes(ctx context.Context, m config.Migration, data, plan string) (str
 		return "", fmt.Errorf("keep znodes: %w", err)
 	}
 	defer zk.Close()
-	head := znodebackup.Head{Begun: time.Now().UTC().Truncate(time.Second), Tool: "migrator"}
-	if head.ClusterID, err = zk.ClusterID(ctx); err != nil {
+	file := filepath.Join(dir, time.Now().UTC().Format("20060102-150405")+"-"+plan+".znodes")
+	if _, err := znodebackup.TakeFile(ctx, file, nil, zk, nil); err != nil {
 		return "", fmt.Errorf("keep znodes: %w", err)
 	}
-	file := filepath.Join(dir, head.Begun.Format("20060102-150405")+"-"+plan+".znodes")
-	err = znodebackup.Save(file, nil, func(out io.Writer) error {
-		_, err := znodebackup.Take(ctx, out, zk, head, nil)
-		return err
-	})
-	return file, err
+	return file, nil
 }
