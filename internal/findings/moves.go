@@ -44,22 +44,19 @@ func movesInFlight(l *look) {
 // oldMove is what tools of before 2.4 wrote; the next ZooKeeper controller acts
 // on it, and a KRaft controller never reads it.
 func oldMove(l *look) {
-	z, present, ok := l.znode("/admin/reassign_partitions")
-	if !ok || !present {
-		return
-	}
-	l.found("/admin/reassign_partitions", fmt.Sprintf("%s, changed %s", listedMoves(z.Data), at(z.ModifiedMs)),
-		"Look whether the named partitions are being moved (kafka-reassign-partitions.sh --list). If nothing runs, delete the znode: zookeeper-shell.sh CONNECT delete /admin/reassign_partitions")
+	l.leftOver("/admin/reassign_partitions", "Look whether the named partitions are being moved (kafka-reassign-partitions.sh --list). If nothing runs, delete the znode: zookeeper-shell.sh CONNECT delete /admin/reassign_partitions")
 }
 
 // oldElection is a preferred leader election that no controller has done.
 func oldElection(l *look) {
-	z, present, ok := l.znode("/admin/preferred_replica_election")
-	if !ok || !present {
-		return
+	l.leftOver("/admin/preferred_replica_election", "The controller deletes it when the election is done. If it stays for minutes, delete it and run kafka-leader-election.sh --election-type preferred.")
+}
+
+// leftOver notes a znode of the old tools that is there.
+func (l *look) leftOver(path, fix string) {
+	if z, present, ok := l.znode(path); ok && present {
+		l.found(path, fmt.Sprintf("%s, changed %s", listedMoves(z.Data), at(z.ModifiedMs)), fix)
 	}
-	l.found("/admin/preferred_replica_election", fmt.Sprintf("%s, changed %s", listedMoves(z.Data), at(z.ModifiedMs)),
-		"The controller deletes it when the election is done. If it stays for minutes, delete it and run kafka-leader-election.sh --election-type preferred.")
 }
 
 // listedMoves says how many partitions a znode of the old tools names.

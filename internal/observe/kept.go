@@ -161,11 +161,11 @@ func (o *Observer) preflight(ctx context.Context, s *facts.Snapshot, want Want) 
 		return
 	}
 	seen, every := *s, preflightEvery
-	if last, ok := o.finding.answer(preflightSource, o.deps.Now()).Get(); ok && len(last.Blocks) > 0 {
+	s.Preflight = o.finding.answer(preflightSource, o.deps.Now())
+	if last, ok := s.Preflight.Get(); ok && len(last.Blocks) > 0 {
 		every = preflightSoon
 	}
 	o.finding.refresh(ctx, o, preflightSource, every, preflightLimit, func(ctx context.Context) (facts.Preflight, error) {
 		return o.sources.preflight(ctx, seen)
 	})
-	s.Preflight = o.finding.answer(preflightSource, o.deps.Now())
 }

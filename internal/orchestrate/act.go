@@ -122,10 +122,6 @@ func (m *Machine) record(ctx context.Context, p performed) {
 		cancel()
 		delete(m.busy, p.action.ID)
 	}
-	if p.action.ID == keepAction {
-		m.keeping.busy = false
-		return
-	}
 	if m.broken != nil || m.state.Run == nil {
 		return
 	}

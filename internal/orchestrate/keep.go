@@ -13,12 +13,6 @@ import (
 // what is a second copy already, the plan initial having saved the first.
 const keepLimit = 2 * time.Minute
 
-// keeping is the backup of all znodes before a plan, at most one for each.
-type keeping struct {
-	of   string // the plan it was begun for
-	busy bool
-}
-
 const keepAction = "backup-znodes"
 
 // keepZnodes begins the backup before a plan's first step and says whether it is
@@ -30,10 +24,11 @@ func (m *Machine) keepZnodes(ctx context.Context) bool {
 		return false
 	}
 	this := fmt.Sprintf("%d %s", m.state.Attempt, run.Plan.Digest)
-	if m.keeping.of == this {
-		return m.keeping.busy
+	if m.keptBefore == this {
+		_, underWay := m.busy[keepAction]
+		return underWay
 	}
-	m.keeping = keeping{of: this, busy: true}
+	m.keptBefore = this
 	label := string(run.Plan.Phase)
 	if run.Plan.Revert {
 		label = "revert-to-" + label

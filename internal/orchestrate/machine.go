@@ -116,14 +116,15 @@ type Machine struct {
 	deaths    phases.Deaths
 	pending   []waiting // commands that wait for a fresh snapshot
 	answers   []func()  // given once the status is published
-	keeping   keeping   // the backup before the running plan
-	draining  bool
-	broken    error // the journal cannot be written: nothing more is executed
-	canaryOn  bool
-	kept      map[string]kraftlog.Topic // what the metadata log held last, for a revert
-	conflicts []string                  // how the configuration no longer fits the running plan
-	memo      phases.Memo
-	compared  bool // the running plan with what would be rendered now
+	// keptBefore is the plan before which a backup was begun, at most one for each.
+	keptBefore string
+	draining   bool
+	broken     error // the journal cannot be written: nothing more is executed
+	canaryOn   bool
+	kept       map[string]kraftlog.Topic // what the metadata log held last, for a revert
+	conflicts  []string                  // how the configuration no longer fits the running plan
+	memo       phases.Memo
+	compared   bool // the running plan with what would be rendered now
 }
 
 // New replays the journal. An entry that cannot be understood is an error.
