@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,13 +54,6 @@ The file appears only when it is whole; Ctrl-C leaves none. "zstd -dc FILE" show
 	_ = cmd.MarkFlagRequired("out")
 	cmd.AddCommand(newBackupVerifyCommand(), newRestoreCommand())
 	return cmd
-}
-
-// untilInterrupted ends work in order at Ctrl-C or SIGTERM; a second one ends the process.
-func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
 }
 
 // backupDoc is what is said of a backup.

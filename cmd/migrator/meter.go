@@ -12,6 +12,7 @@ type meter struct {
 	out   io.Writer
 	what  string
 	live  bool
+	every time.Duration // between two lines, where they do not move
 	begun time.Time
 	last  time.Time
 	told  bool
@@ -19,11 +20,11 @@ type meter struct {
 
 func newMeter(out io.Writer, what string) *meter {
 	now := time.Now()
-	return &meter{out: out, what: what, live: isTerminal(out), begun: now, last: now}
+	return &meter{out: out, what: what, live: isTerminal(out), every: 10 * time.Second, begun: now, last: now}
 }
 
 func (m *meter) tell(done, total int) {
-	every := 10 * time.Second
+	every := m.every
 	if m.live {
 		every = 200 * time.Millisecond
 	}

@@ -89,7 +89,10 @@ another service drives the cluster is left to the service.`,
 				return err
 			}
 			doc := s.findings(m)
-			sv, err := survey.Read(cmd.Context(), m, s.snap, surveyProgress(cmd.ErrOrStderr()))
+			meter := newMeter(cmd.ErrOrStderr(), "znodes seen so far")
+			meter.every = time.Second
+			sv, err := survey.Read(cmd.Context(), m, s.snap, meter.tell)
+			meter.end()
 			if err != nil {
 				return err
 			}
@@ -354,19 +357,4 @@ func (f finding) printItems(b *strings.Builder) {
 		fix = i.Fix
 	}
 	fmt.Fprintf(b, "       what to do: %s\n", fix)
-}
-
-// surveyProgress shows how far a long reading is, a line each second at most.
-func surveyProgress(w io.Writer) survey.Progress {
-	begun := time.Now()
-	last := begun
-	return func(what string, done, of int) {
-		now := time.Now()
-		if now.Sub(last) < time.Second {
-			return
-		}
-		last = now
-		left := time.Duration(float64(now.Sub(begun)) * float64(of-done) / float64(max(done, 1)))
-		fmt.Fprintf(w, "reading %s: %d of %d seen so far, about %s left\n", what, done, of, left.Round(time.Second))
-	}
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 
 	"migrator/internal/rehearse"
@@ -23,12 +20,8 @@ Exit 0: all promises held. 1: one did not, or the rehearsal was interrupted.
 2: an option makes no sense. 3: a gate blocked the migration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := untilInterrupted(cmd) // at a second signal the kernel ends the cluster
 			defer stop()
-			go func() { // a second signal ends at once: the kernel then ends the cluster
-				<-ctx.Done()
-				stop()
-			}()
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return rehearse.Run(ctx, o)
 		},

@@ -15,11 +15,9 @@ import (
 
 const session = 10 * time.Second
 
-// Progress tells how far a long read is; what names it.
-type Progress func(what string, done, of int)
-
-// Read looks at everything. snap is what the rounds have observed already.
-func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress Progress) (findings.Survey, error) {
+// Read looks at everything. snap is what the rounds have observed already;
+// progress (may be nil) tells how many znodes are read of how many seen.
+func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress func(done, seen int)) (findings.Survey, error) {
 	s := findings.Survey{Migration: m, Snapshot: snap}
 	brokers(ctx, m, &s)
 	zk, err := zkread.Open(m.ZooKeeper.Connect, session)
@@ -33,7 +31,7 @@ func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress
 	return s, ctx.Err()
 }
 
-func tree(ctx context.Context, zk *zkread.Reader, progress Progress) facts.Fact[findings.Tree] {
+func tree(ctx context.Context, zk *zkread.Reader, progress func(done, seen int)) facts.Fact[findings.Tree] {
 	const source = "all znodes"
 	begun := time.Now()
 	var nodes []findings.Znode
@@ -41,11 +39,7 @@ func tree(ctx context.Context, zk *zkread.Reader, progress Progress) facts.Fact[
 		nodes = append(nodes, findings.Znode{Path: z.Path, Readable: z.Readable, Why: z.Why, Data: z.Data, Version: z.Version,
 			EphemeralOwner: z.EphemeralOwner, CreatedMs: z.CreatedMs, ModifiedMs: z.ModifiedMs})
 		return nil
-	}, func(done, seen int) {
-		if progress != nil {
-			progress("znodes", done, seen)
-		}
-	})
+	}, progress)
 	if err != nil {
 		return facts.Unknown[findings.Tree](findings.Bounded(err.Error()), source, begun)
 	}
