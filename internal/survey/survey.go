@@ -35,7 +35,7 @@ func tree(ctx context.Context, zk *zkread.Reader, progress func(done, seen int))
 	const source = "all znodes"
 	begun := time.Now()
 	var nodes []findings.Znode
-	_, err := zk.Tree(ctx, "/", func(z zkread.Znode) error {
+	_, err := zk.Contents(ctx, "/", func(z zkread.Znode) error {
 		nodes = append(nodes, findings.Znode{Path: z.Path, Readable: z.Readable, Why: z.Why, Data: z.Data, Version: z.Version,
 			EphemeralOwner: z.EphemeralOwner, CreatedMs: z.CreatedMs, ModifiedMs: z.ModifiedMs})
 		return nil

@@ -34,18 +34,27 @@ type Window = zkwire.Window
 // not be read is handed on as such; one deleted meanwhile is left out. The tree
 // is one moment only if nothing moved within the window.
 func (r *Reader) Tree(ctx context.Context, root string, visit func(Znode) error, progress func(done, seen int)) (Window, error) {
+	return r.walk(ctx, zkwire.Walk{Root: root, ACL: true, Progress: progress}, visit)
+}
+
+// Contents is Tree without the ACLs, which cost a request for each znode.
+func (r *Reader) Contents(ctx context.Context, root string, visit func(Znode) error, progress func(done, seen int)) (Window, error) {
+	return r.walk(ctx, zkwire.Walk{Root: root, Progress: progress}, visit)
+}
+
+func (r *Reader) walk(ctx context.Context, w zkwire.Walk, visit func(Znode) error) (Window, error) {
 	var refused error
-	window, err := r.wire.Walk(ctx, zkwire.Walk{Root: root, ACL: true, Progress: progress,
-		Skip: func(path string) bool { return r.full(path) == "/zookeeper" },
-		Visit: func(n zkwire.Node) error {
-			refused = visit(znode(n))
-			return refused
-		}})
+	w.Skip = func(path string) bool { return r.full(path) == "/zookeeper" }
+	w.Visit = func(n zkwire.Node) error {
+		refused = visit(znode(n))
+		return refused
+	}
+	window, err := r.wire.Walk(ctx, w)
 	switch {
 	case refused != nil:
 		return window, err
 	case err != nil:
-		return window, r.unreachable(root, err)
+		return window, r.unreachable(w.Root, err)
 	}
 	return window, nil
 }
