@@ -53,34 +53,6 @@ func (c *checker) drive(s source, n *Node, m Migration) {
 	c.commands(s, in, n, m)
 }
 
-func (c *checker) access(s source, n *Node) {
-	at, raw := s.nodeAt+".access", s.own.Access
-	if raw == nil {
-		raw = s.common.Access
-		if raw != nil {
-			at = s.defaultsAt + ".access"
-		}
-	}
-	if raw == nil {
-		c.add(at, "missing: the way to the node, such as {kind: local}")
-		return
-	}
-	kinds := []string{"local", "ssh", "wrapper", "manual"}
-	if _, ok := c.required(at+".kind", raw.Kind, oneOf(kinds)); !ok || !c.word(at+".kind", raw.Kind, kinds, &n.Access.Kind) {
-		return
-	}
-	if n.Access.Kind != "local" {
-		c.add(at+".kind", "%s is not supported by this version yet: only local", n.Access.Kind)
-		return
-	}
-	for key, set := range map[string]bool{"user": raw.User.set, "port": raw.Port.set, "key_file": raw.KeyFile.set,
-		"known_hosts": raw.KnownHosts.set, "jump": raw.Jump.set, "become": raw.Become.set, "argv": raw.Argv.set, "files": raw.Files.set} {
-		if set {
-			c.add(at+"."+key, "local access has no such key")
-		}
-	}
-}
-
 // logs takes a list of absolute paths, one argv that follows the log, or none.
 func (c *checker) logs(s source, in filler, n *Node) {
 	at, raw := s.texts("logs", func(r rawSettings) texts { return r.Logs })
@@ -141,8 +113,9 @@ func (c *checker) settings(s source, in filler, n *Node) {
 	for i, r := range raw {
 		here := fmt.Sprintf("%s[%d]", at, i)
 		key, ok := c.required(here+".key", r.Key, "a Kafka property, such as log.dirs")
-		value, _ := c.scalar(here+".value", r.Value)
-		if !r.Value.set {
+		secret := c.secret(here+".value", r.Value.secret)
+		value, _ := c.scalar(here+".value", r.Value.text)
+		if !r.Value.text.set && !r.Value.secret.set {
 			c.add(here+".value", "missing: write \"\" for a property that is to be empty")
 		}
 		if !ok {
@@ -158,7 +131,7 @@ func (c *checker) settings(s source, in filler, n *Node) {
 			c.add(here+".key", "%s is set twice", key)
 		}
 		seen[key] = true
-		n.Settings = append(n.Settings, Setting{Key: key, Value: in.fill(here+".value", value)})
+		n.Settings = append(n.Settings, Setting{Key: key, Value: in.fill(here+".value", value), Secret: secret})
 	}
 }
 

@@ -51,6 +51,9 @@ func (c *checker) migration(at string, raw rawMigration) Migration {
 	c.canary(at+".canary", raw, &m)
 	c.approve(at+".approve", raw.Approve, &m)
 	c.waivers(at+".waivers", raw, &m)
+	c.clients(at, raw, &m)
+	c.hooks(at+".hooks", raw, &m)
+	c.rehearsal(at, raw, &m)
 	c.nodes(at, raw, &m)
 	return m
 }
@@ -234,6 +237,56 @@ func (c *checker) between(all []Migration) {
 		}
 	}
 	c.places(all)
+}
+
+// hooks keep their placeholders: which node it is about is known when they run.
+func (c *checker) hooks(at string, raw rawMigration, m *Migration) {
+	node := []string{"{id}", "{host}", "{rack}"}
+	for _, h := range []struct {
+		key   string
+		raw   texts
+		known []string
+		to    *[]string
+	}{
+		{"freeze", raw.Hooks.Freeze, nil, &m.Hooks.Freeze},
+		{"thaw", raw.Hooks.Thaw, nil, &m.Hooks.Thaw},
+		{"before_node", raw.Hooks.BeforeNode, node, &m.Hooks.BeforeNode},
+		{"after_node", raw.Hooks.AfterNode, node, &m.Hooks.AfterNode},
+	} {
+		if !h.raw.set {
+			continue
+		}
+		here := at + "." + h.key
+		argv, ok := c.list(here, h.raw, "an argv list such as [systemctl, stop, puppet]; a shell string is never run")
+		if ok && (len(argv) == 0 || argv[0] == "") {
+			c.add(here, "empty: an argv needs a program")
+		}
+		for i, a := range argv {
+			for _, p := range placeholder.FindAllString(a, -1) {
+				if p[0] != '$' && !slices.Contains(h.known, p) {
+					c.add(fmt.Sprintf("%s[%d]", here, i), "unknown placeholder %s: before_node and after_node know {id}, {host} and {rack}, freeze and thaw none", p)
+				}
+			}
+		}
+		*h.to = argv
+	}
+	if len(m.Hooks.Freeze) > 0 && len(m.Hooks.Thaw) == 0 {
+		c.add(at+".thaw", "missing: what freeze stops must go on afterwards")
+	}
+}
+
+func (c *checker) rehearsal(at string, raw rawMigration, m *Migration) {
+	c.boolean(at+".rehearsal", raw.Rehearsal, &m.Rehearsal)
+	if raw.RequireRehearsal == nil {
+		return
+	}
+	here := at + ".require_rehearsal"
+	if _, ok := c.required(here+".within", raw.RequireRehearsal.Within, "how old the rehearsal may be, such as 720h"); ok {
+		c.positive(here+".within", raw.RequireRehearsal.Within, &m.RequireRehearsal)
+	}
+	if m.Rehearsal {
+		c.add(here, "beside rehearsal: true: a rehearsal needs no rehearsal")
+	}
 }
 
 func validPort(s string) bool {

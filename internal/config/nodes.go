@@ -120,8 +120,11 @@ func (c *checker) places(all []Migration) {
 			at := fmt.Sprintf("migrations[%d].%ss[%d]", i, n.Role, counts[n.Role])
 			counts[n.Role]++
 			machine := n.Host + ":"
-			if n.Access.Kind == "local" {
+			switch n.Access.Kind {
+			case "local":
 				machine = ""
+			case "wrapper": // two containers of one host have the same paths
+				machine += strings.Join(n.Access.Argv, " ") + ":"
 			}
 			if n.Properties != "" {
 				claim(c.nearest(at, "properties"), at, "the file", machine+n.Properties)

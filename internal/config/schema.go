@@ -12,11 +12,16 @@ type rawFile struct {
 type rawMigration struct {
 	Name      text `yaml:"name"`
 	ZooKeeper struct {
-		Connect text `yaml:"connect"`
+		Connect text       `yaml:"connect"`
+		TLS     *rawTLS    `yaml:"tls"`
+		Digest  *rawDigest `yaml:"digest"`
+		SASL    *rawSASL   `yaml:"sasl"`
 	} `yaml:"zookeeper"`
 	Kafka struct {
-		Version   text  `yaml:"version"`
-		Bootstrap texts `yaml:"bootstrap"`
+		Version   text     `yaml:"version"`
+		Bootstrap texts    `yaml:"bootstrap"`
+		TLS       *rawTLS  `yaml:"tls"`
+		SASL      *rawSASL `yaml:"sasl"`
 	} `yaml:"kafka"`
 	Quorum struct {
 		Mode     text `yaml:"mode"`
@@ -25,6 +30,8 @@ type rawMigration struct {
 			Protocol text `yaml:"protocol"`
 			Port     text `yaml:"port"`
 		} `yaml:"listener"`
+		TLS  *rawTLS  `yaml:"tls"`
+		SASL *rawSASL `yaml:"sasl"`
 	} `yaml:"quorum"`
 	BrokerDefaults     rawSettings `yaml:"broker_defaults"`
 	ControllerDefaults rawSettings `yaml:"controller_defaults"`
@@ -60,6 +67,16 @@ type rawMigration struct {
 		Code   text `yaml:"code"`
 		Reason text `yaml:"reason"`
 	} `yaml:"waivers"`
+	Hooks struct {
+		Freeze     texts `yaml:"freeze"`
+		Thaw       texts `yaml:"thaw"`
+		BeforeNode texts `yaml:"before_node"`
+		AfterNode  texts `yaml:"after_node"`
+	} `yaml:"hooks"`
+	Rehearsal        text `yaml:"rehearsal"`
+	RequireRehearsal *struct {
+		Within text `yaml:"within"`
+	} `yaml:"require_rehearsal"`
 }
 
 // rawSettings is what *_defaults and a node have in common.
@@ -80,23 +97,40 @@ type rawNode struct {
 	Own  rawSettings `yaml:",inline"` // what overrides the defaults
 }
 
-// rawAccess names the keys of every kind, so that a kind which this version
-// does not offer is answered as such and not as an unknown key.
+// rawAccess names the keys of every kind; which kind has which is judged.
 type rawAccess struct {
-	Kind       text  `yaml:"kind"`
-	User       text  `yaml:"user"`
-	Port       text  `yaml:"port"`
-	KeyFile    text  `yaml:"key_file"`
-	KnownHosts text  `yaml:"known_hosts"`
-	Jump       text  `yaml:"jump"`
-	Become     text  `yaml:"become"`
-	Argv       texts `yaml:"argv"`
-	Files      text  `yaml:"files"`
+	Kind           text      `yaml:"kind"`
+	User           text      `yaml:"user"`
+	Port           text      `yaml:"port"`
+	KeyFile        text      `yaml:"key_file"`
+	Passphrase     rawSecret `yaml:"passphrase"`
+	KnownHosts     text      `yaml:"known_hosts"`
+	Config         text      `yaml:"config"`
+	Jump           text      `yaml:"jump"`
+	Become         texts     `yaml:"become"`
+	MaxConnections text      `yaml:"max_connections"`
+	Argv           texts     `yaml:"argv"`
+	Files          text      `yaml:"files"`
 }
 
 type rawSetting struct {
-	Key   text `yaml:"key"`
-	Value text `yaml:"value"`
+	Key   text            `yaml:"key"`
+	Value rawSettingValue `yaml:"value"`
+}
+
+// rawSettingValue is a value as it is written, or where a secret one is kept.
+type rawSettingValue struct {
+	text   text
+	secret rawSecret
+}
+
+// UnmarshalYAML takes a mapping for a secret's source, all else as text.
+func (v *rawSettingValue) UnmarshalYAML(node ast.Node) error {
+	switch unwrap(node).(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return v.secret.UnmarshalYAML(node)
+	}
+	return v.text.UnmarshalYAML(node)
 }
 
 type rawCommands struct {

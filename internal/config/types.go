@@ -31,6 +31,12 @@ type Migration struct {
 	// Approve lists the phases whose plan waits for a person; finalize always does.
 	Approve []cluster.Phase
 	Waivers []Waiver
+	Hooks   Hooks
+	// Rehearsal says that the cluster may be driven by `migrator rehearse`.
+	Rehearsal bool
+	// RequireRehearsal is the greatest age of the green rehearsal without which
+	// the plan hybrid does not start; 0 = none is asked for.
+	RequireRehearsal time.Duration
 	// Lost are the brokers that Without left out; the file never says any.
 	Lost []cluster.Node
 }
@@ -100,18 +106,26 @@ func (m Migration) NeedsApproval(p cluster.Phase) bool {
 // ZooKeeper is the ensemble; Connect may end in a chroot.
 type ZooKeeper struct {
 	Connect string
+	// How this program itself gets in; nil: not that way.
+	TLS    *TLS
+	Digest *Digest
+	SASL   *SASL
 }
 
 // Kafka says what the nodes run and where clients connect.
 type Kafka struct {
 	Version   string
 	Bootstrap []string
+	TLS       *TLS // nil: plaintext
+	SASL      *SASL
 }
 
 // Quorum is the kind of metadata quorum and its listener.
 type Quorum struct {
 	Mode     string // static | dynamic
 	Listener QuorumListener
+	TLS      *TLS // as a client of the controllers; Kafka.TLS unless said
+	SASL     *SASL
 }
 
 // QuorumListener is the controllers' listener.
@@ -134,9 +148,27 @@ type Node struct {
 	Commands   Commands
 }
 
-// Access is the way to a node.
+// Access is the way to a node. What another kind has is zero.
 type Access struct {
-	Kind string // local | ssh | wrapper | manual
+	Kind  string   // local | ssh | wrapper | manual
+	Host  string   // ssh: the node's host
+	SSH   SSH      // ssh
+	Argv  []string // wrapper: what stands before every command
+	Files string   // manual: the node's folder on this machine, which a person fills
+}
+
+// SSH is a login on another machine. What is zero comes from the user's
+// ssh_config, else from ssh's own defaults.
+type SSH struct {
+	User           string
+	Port           int
+	KeyFile        string
+	Passphrase     *SecretSource
+	KnownHosts     string
+	Config         string   // the ssh_config to read in place of ~/.ssh/config
+	Jump           string   // [user@]host[:port], several with commas
+	Become         []string // before every command and file access, such as [sudo, -n]
+	MaxConnections int      // per host
 }
 
 // Logs names log files, or one argv that follows them, or none at all.
@@ -150,6 +182,8 @@ type Logs struct {
 type Setting struct {
 	Key   string
 	Value string
+	// Secret is where Value comes from; Value is empty until it was read.
+	Secret *SecretSource
 }
 
 // Commands are argv lists, never shell strings.
@@ -204,4 +238,13 @@ type Waiver struct {
 	Code   string
 	Reason string
 	At     Problem // where the code stands, without a message
+}
+
+// Hooks are commands on this machine that tell other tools to stand back. They
+// are idempotent: a service that dies in the middle runs them again.
+type Hooks struct {
+	Freeze     []string // before the first action of a plan
+	Thaw       []string // after its end
+	BeforeNode []string // {id}, {host} and {rack} are replaced when it runs
+	AfterNode  []string
 }
