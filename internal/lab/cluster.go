@@ -111,11 +111,15 @@ func makeFolder(dir string) (string, error) {
 }
 
 func (c *Cluster) makeFolders(jars Jars) error {
-	sp := spec{Java: c.java, Heap: c.options.Heap, Ports: len(c.members)}
+	sp := spec{Java: c.java, Heap: c.options.Heap, Ports: len(c.members) + c.options.Brokers*c.options.MorePorts}
 	if c.options.ZooKeeperServers > 1 {
 		sp.Ports += 2 * c.options.ZooKeeperServers
 	}
 	for _, m := range c.members {
+		m.JVM = c.options.JVM
+		if m.Kind == zookeeperKind {
+			m.JVM = c.options.ZooKeeper.JVM
+		}
 		home := nodeDir(c.dir, m.Name)
 		for _, folder := range []string{filepath.Join(home, "data"), logsDir(c.dir, m.Name)} {
 			if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -12,6 +12,7 @@ type member struct {
 	nodeSpec
 	id   int32
 	port int
+	more []int // further ports of a broker
 	rack string
 }
 
@@ -19,19 +20,26 @@ const host = "127.0.0.1"
 
 // zooCfg renders zoo.cfg for one server. peers maps server number minus one to
 // its quorum and election ports, and is empty for a single server.
-func zooCfg(dir string, m member, peers [][2]int) string {
+func zooCfg(dir string, m member, o *ZooKeeperOptions, peers [][2]int) string {
+	port := "clientPort"
+	if o.TLS != nil {
+		port = "secureClientPort"
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `# ZooKeeper server %d
+	fmt.Fprintf(&b, `# ZooKeeper server %[1]d
 tickTime=2000
 initLimit=10
 syncLimit=5
-dataDir=%s
-clientPort=%d
-clientPortAddress=%s
+dataDir=%[2]s
+%[3]s=%[4]d
+%[3]sAddress=%[5]s
 maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=*
-`, m.id, filepath.Join(nodeDir(dir, m.Name), "data"), m.port, host)
+`, m.id, filepath.Join(nodeDir(dir, m.Name), "data"), port, m.port, host)
+	for _, line := range o.Extra {
+		fmt.Fprintln(&b, line)
+	}
 	for i, p := range peers {
 		fmt.Fprintf(&b, "server.%d=%s:%d:%d\n", i+1, host, p[0], p[1])
 	}
@@ -93,10 +101,13 @@ group.initial.rebalance.delay.ms=0
 	return merge(text, fill(o.ExtraBroker, dir, m))
 }
 
-// fill replaces {id}, {port}, {rack} and {dir} (the node's folder).
+// fill replaces {id}, {port}, {port1} and on, {rack} and {dir} (the node's folder).
 func fill(lines []string, dir string, m member) []string {
-	r := strings.NewReplacer("{id}", strconv.Itoa(int(m.id)), "{port}", strconv.Itoa(m.port),
-		"{rack}", m.rack, "{dir}", nodeDir(dir, m.Name))
+	pairs := []string{"{id}", strconv.Itoa(int(m.id)), "{port}", strconv.Itoa(m.port), "{rack}", m.rack, "{dir}", nodeDir(dir, m.Name)}
+	for i, port := range m.more {
+		pairs = append(pairs, fmt.Sprintf("{port%d}", i+1), strconv.Itoa(port))
+	}
+	r := strings.NewReplacer(pairs...)
 	filled := make([]string, 0, len(lines))
 	for _, line := range lines {
 		filled = append(filled, r.Replace(line))

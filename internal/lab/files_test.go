@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,27 @@ func TestExtraLinesReplaceTheLineWithTheirKey(t *testing.T) {
 	}
 	if strings.Contains(text, "\nlisteners=PLAINTEXT") {
 		t.Errorf("the replaced line is still there:\n%s", text)
+	}
+}
+
+func TestASecureClusterHasMorePortsAndItsOwnLines(t *testing.T) {
+	c := testCluster(t, Options{Brokers: 2, MorePorts: 2, ExtraBroker: []string{"listeners=A://:{port},B://:{port1},C://:{port2}"},
+		BrokerSettings: []string{"ssl.keystore.location=/k/{id}.p12"},
+		ZooKeeper:      &ZooKeeperOptions{TLS: &tls.Config{}, Extra: []string{"ssl.clientAuth=need"}}})
+	c.giveOut([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	if text := serverProperties(c.dir, c.members[2], c.options, ""); !strings.Contains(text, "listeners=A://:3,B://:9,C://:10\n") {
+		t.Errorf("the second broker's listeners are not on its ports:\n%s", text)
+	}
+	if text := zooCfg(c.dir, c.members[0], c.options.ZooKeeper, nil); !strings.Contains(text, "secureClientPort=1\n") || strings.Contains(text, "clientPort=") || !strings.Contains(text, "ssl.clientAuth=need\n") {
+		t.Errorf("ZooKeeper lets clients in without TLS:\n%s", text)
+	}
+	file, err := config.Parse("migrations.yaml", []byte(c.MigrationsYAML(YAMLOptions{ControllerProtocol: "SSL", Kafka: []string{"tls: {ca: /ca.pem}"}, Quorum: []string{"tls: {ca: /other.pem}"}, ZooKeeper: []string{"tls: {ca: /zk.pem}"}})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := file.Migrations[0]
+	if m.Kafka.TLS.CA != "/ca.pem" || m.Quorum.TLS.CA != "/other.pem" || m.ZooKeeper.TLS.CA != "/zk.pem" || m.Nodes[1].Settings[0].Value != "/k/2.p12" {
+		t.Errorf("lines of migrations.yaml were lost: %+v", m)
 	}
 }
 

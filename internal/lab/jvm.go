@@ -15,18 +15,18 @@ const (
 
 // jvm is the command line that runs a class with the software the node's
 // folder links to at this moment: an upgrade is a new link and a restart.
-func (s spec) jvm(dir, name, logging, class string, args ...string) *exec.Cmd {
-	home := nodeDir(dir, name)
+func (s spec) jvm(dir string, n nodeSpec, logging, class string, args ...string) *exec.Cmd {
+	home := nodeDir(dir, n.Name)
 	argv := []string{
 		"-Xmx" + s.Heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
 		"-Djava.awt.headless=true",
 		"-Dmigrator.lab=" + dir,
-		"-Dkafka.logs.dir=" + logsDir(dir, name),
+		"-Dkafka.logs.dir=" + logsDir(dir, n.Name),
 		"-Dlog4j.configuration=file:" + filepath.Join(home, logging+".log4j.properties"),
 		"-Dlog4j2.configurationFile=" + filepath.Join(home, logging+".log4j2.properties"),
 		"-cp", filepath.Join(home, "kafka", "libs", "*"),
-		class,
 	}
+	argv = append(append(argv, n.JVM...), class)
 	cmd := exec.Command(s.Java, append(argv, args...)...)
 	cmd.Dir = home
 	cmd.WaitDelay = 5 * time.Second

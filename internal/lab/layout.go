@@ -36,9 +36,10 @@ type spec struct {
 
 // nodeSpec is one process that the supervisor may start.
 type nodeSpec struct {
-	Name   string `json:"name"`
-	Kind   kind   `json:"kind"`
-	Config string `json:"config"` // file name within the node's folder
+	Name   string   `json:"name"`
+	Kind   kind     `json:"kind"`
+	Config string   `json:"config"`        // file name within the node's folder
+	JVM    []string `json:"jvm,omitempty"` // further arguments of its Java
 }
 
 func (n nodeSpec) main() string {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -26,13 +27,33 @@ type Options struct {
 	// the same key. {id}, {port}, {rack} and {dir} (the node's folder) are replaced.
 	ExtraBroker []string
 	// ExtraController are lines for the settings of controllers.
-	ExtraController  []string
+	ExtraController []string
+	// BrokerSettings are lines for the settings of brokers in migrations.yaml.
+	BrokerSettings []string
+	// MorePorts is how many further ports each broker has, for more listeners:
+	// {port1}, {port2} and on in ExtraBroker.
+	MorePorts        int
 	Keep             bool   // Close leaves the folder
 	ZooKeeperServers int    // 0 = 1; 1 or 3
 	Heap             string // -Xmx of every node, "" = 256m
+	// JVM are further arguments of every Kafka node's Java and of the tools that
+	// run with its software, such as a JAAS file.
+	JVM []string
+	// ZooKeeper is what its servers have beyond the lab's own; nil is nothing.
+	ZooKeeper *ZooKeeperOptions
 	// BeforeBrokers runs when ZooKeeper serves and no broker was started yet,
 	// for what a secure cluster needs to find there.
 	BeforeBrokers func(context.Context, *Cluster) error
+}
+
+// ZooKeeperOptions make the ZooKeeper servers secure.
+type ZooKeeperOptions struct {
+	// TLS is with what the lab itself asks a server whether it serves. With it
+	// servers have no port without TLS.
+	TLS *tls.Config
+	// Extra are lines of zoo.cfg, such as the servers' key store.
+	Extra []string
+	JVM   []string // as Options.JVM
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -44,7 +65,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !strings.HasPrefix(o.Version, "3.") {
 		return o, fmt.Errorf("kafka %s has no ZooKeeper mode (KIP-833): start with 3.x", o.Version)
 	}
-	if o.Brokers < 0 || o.Controllers < 0 || o.BrokersPerRack < 0 {
+	if o.Brokers < 0 || o.Controllers < 0 || o.BrokersPerRack < 0 || o.MorePorts < 0 {
 		return o, errors.New("a number of nodes is negative")
 	}
 	if o.ZooKeeperServers != 1 && o.ZooKeeperServers != 3 {
@@ -52,6 +73,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Chroot != "" && (!strings.HasPrefix(o.Chroot, "/") || strings.HasSuffix(o.Chroot, "/")) {
 		return o, fmt.Errorf("chroot %q: want a path such as /kafka", o.Chroot)
+	}
+	if o.ZooKeeper == nil {
+		o.ZooKeeper = &ZooKeeperOptions{}
+	}
+	if o.ZooKeeper.TLS != nil && o.ZooKeeperServers > 1 {
+		return o, errors.New("several ZooKeeper servers with TLS: the lab has one")
 	}
 	if o.Binary == "" {
 		self, err := os.Executable()

@@ -36,7 +36,7 @@ func (s *supervisor) fork(n nodeSpec) (forked, error) {
 	if err != nil {
 		return forked{}, fmt.Errorf("start node %s: %w", n.Name, err)
 	}
-	cmd := s.spec.jvm(s.dir, n.Name, nodeLogging, n.main(), config)
+	cmd := s.spec.jvm(s.dir, n, nodeLogging, n.main(), config)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := s.spawner.spawn(cmd); err != nil {
 		return forked{}, errors.Join(fmt.Errorf("start node %s: %w", n.Name, err), out.Close())

@@ -25,7 +25,7 @@ func (s *supervisor) format(ctx context.Context, p *process, args []string) repl
 // tool's own.
 func (s *supervisor) tool(ctx context.Context, p *process, class string, args []string) reply {
 	out := &capped{limit: 64 << 10}
-	cmd := s.spec.jvm(s.dir, p.spec.Name, toolLogging, class, args...)
+	cmd := s.spec.jvm(s.dir, p.spec, toolLogging, class, args...)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := s.spawner.spawn(cmd); err != nil {
 		return reply{Exit: 1, Error: fmt.Sprintf("run %s: %s", class, err)}

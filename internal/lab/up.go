@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +22,29 @@ func (c *Cluster) configure() error {
 	if err := readJSON(portsPath(c.dir), &ports); err != nil {
 		return err
 	}
-	for i := range c.members {
-		c.members[i].port = ports[i]
-	}
-	peers := peerPorts(ports[len(c.members):])
+	peers := peerPorts(c.giveOut(ports))
 	for _, m := range c.members {
 		if err := c.writeFiles(m, peers); err != nil {
 			return fmt.Errorf("configure node %s: %w", m.Name, err)
 		}
 	}
 	return nil
+}
+
+// giveOut gives each member its ports and returns the rest.
+func (c *Cluster) giveOut(ports []int) (rest []int) {
+	take := func() (port int) { port, ports = ports[0], ports[1:]; return port }
+	for i := range c.members {
+		c.members[i].port = take()
+	}
+	for i := range c.members {
+		for range c.options.MorePorts {
+			if c.members[i].Kind == brokerKind {
+				c.members[i].more = append(c.members[i].more, take())
+			}
+		}
+	}
+	return ports
 }
 
 func peerPorts(ports []int) [][2]int {
@@ -51,7 +65,7 @@ func (c *Cluster) writeFiles(m member, peers [][2]int) error {
 	}
 	switch m.Kind {
 	case zookeeperKind:
-		files[m.Config] = zooCfg(c.dir, m, peers)
+		files[m.Config] = zooCfg(c.dir, m, c.options.ZooKeeper, peers)
 		files[filepath.Join("data", "myid")] = strconv.Itoa(int(m.id)) + "\n"
 	case brokerKind:
 		files[m.Config] = serverProperties(c.dir, m, c.options, c.ZooKeeperConnect())
@@ -128,7 +142,7 @@ func (c *Cluster) zooKeeperServes(ctx context.Context, m member) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		said, err := fourLetterWord(ctx, m.port, "srvr")
+		said, err := c.fourLetterWord(ctx, m.port, "srvr")
 		if err == nil && strings.Contains(said, "Mode:") {
 			return nil
 		}
@@ -140,9 +154,14 @@ func (c *Cluster) zooKeeperServes(ctx context.Context, m member) error {
 	}
 }
 
-func fourLetterWord(ctx context.Context, port int, word string) (string, error) {
-	dialer := net.Dialer{Timeout: time.Second}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+func (c *Cluster) fourLetterWord(ctx context.Context, port int, word string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	dial := (&net.Dialer{}).DialContext
+	if c.options.ZooKeeper.TLS != nil {
+		dial = (&tls.Dialer{Config: c.options.ZooKeeper.TLS}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,8 @@ type YAMLOptions struct {
 	RollBatch          string   // node or rack
 	Approve            []string // nil is left out, empty is written
 	CanaryTopic        string
+	// Lines for the sections of the same name, such as "tls: {ca: /ca.pem}".
+	ZooKeeper, Kafka, Quorum []string
 }
 
 // MigrationsYAML is a whole migrations.yaml for this cluster. Its nodes are
@@ -33,10 +35,16 @@ func (c *Cluster) MigrationsYAML(o YAMLOptions) string {
 	b.WriteString("migrations:\n")
 	fmt.Fprintf(&b, "  - name: %s\n", strconv.Quote(or(o.Name, "lab")))
 	fmt.Fprintf(&b, "    zookeeper:\n      connect: %s\n", strconv.Quote(c.ZooKeeperConnect()))
+	writeLines(&b, o.ZooKeeper)
 	fmt.Fprintf(&b, "    kafka:\n      version: %s\n      bootstrap: %s\n", c.options.Version, flow(c.Bootstrap()))
+	writeLines(&b, o.Kafka)
 	c.writeQuorum(&b, o)
 	b.WriteString("    broker_defaults:\n")
 	c.writeDefaults(&b, "server.properties")
+	if len(c.options.BrokerSettings) > 0 {
+		b.WriteString("      settings:\n")
+		writeSettings(&b, c.options.BrokerSettings)
+	}
 	c.writeCommands(&b, nil)
 	b.WriteString("    controller_defaults:\n")
 	c.writeDefaults(&b, "controller.properties")
@@ -59,6 +67,7 @@ func (c *Cluster) MigrationsYAML(o YAMLOptions) string {
 
 func (c *Cluster) writeQuorum(b *strings.Builder, o YAMLOptions) {
 	fmt.Fprintf(b, "    quorum:\n      mode: %s\n", or(o.QuorumMode, "static"))
+	writeLines(b, o.Quorum)
 	for _, m := range c.members {
 		if m.Kind == controllerKind { // each has a port of its own below
 			fmt.Fprintf(b, "      listener: {name: CONTROLLER, protocol: %s, port: %d}\n", or(o.ControllerProtocol, "PLAINTEXT"), m.port)
@@ -79,9 +88,19 @@ func (c *Cluster) writeControllerSettings(b *strings.Builder) {
 	data := filepath.Join(nodeDir(c.dir, "{id}"), "data")
 	fmt.Fprintf(b, "      log_dirs: %s\n      settings:\n", flow([]string{data}))
 	fmt.Fprintf(b, "        - {key: log.dirs, value: %s}\n", strconv.Quote(data))
-	for _, line := range c.options.ExtraController {
+	writeSettings(b, c.options.ExtraController)
+}
+
+func writeSettings(b *strings.Builder, lines []string) {
+	for _, line := range lines {
 		key, value, _ := strings.Cut(line, "=")
 		fmt.Fprintf(b, "        - {key: %s, value: %s}\n", strconv.Quote(key), strconv.Quote(value))
+	}
+}
+
+func writeLines(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(b, "      %s\n", line)
 	}
 }
 
