@@ -2,74 +2,75 @@ package remote
 
 import (
 	"cmp"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
+	"context"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 const maxEntries = 10_000 // of a log folder looked at
 
 // sibling is one file of a log's family: the log itself or what it was renamed to.
 type sibling struct {
+	entry
 	path  string
-	id    Cursor
-	mtime int64
-	index int // of path.N; a higher one is older
+	index int  // of path.N; a higher one is older
+	last  bool // the log itself, which is still written to
 }
 
 // siblings lists the family in the order it was written: by time, then by
 // index, the log itself last.
-func siblings(path string) ([]sibling, error) {
-	dir, base := filepath.Split(path)
-	d, err := os.Open(filepath.Clean(cmp.Or(dir, ".")))
+func (t *tailing) siblings(ctx context.Context) ([]sibling, error) {
+	if t.real == "" {
+		real, err := t.on.resolve(ctx, t.path)
+		if err != nil {
+			real = t.path // missing at the moment: it was renamed, or is not there yet
+		}
+		t.real = real
+	}
+	dir, base := filepath.Split(t.real)
+	names, err := t.on.list(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	names, err := d.Readdirnames(maxEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
 	var family []sibling
+	var paths []string
 	for _, name := range names {
-		if s, ok := kin(dir, base, name); ok {
-			family = append(family, s)
+		if index, ok := kin(base, name); ok {
+			family = append(family, sibling{path: dir + name, index: index, last: name == base})
+			paths = append(paths, dir+name)
 		}
 	}
+	seen, err := t.on.look(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range seen {
+		family[i].entry = e
+	}
+	family = slices.DeleteFunc(family, func(s sibling) bool { return !s.exists || !s.mode.IsRegular() })
 	slices.SortFunc(family, func(a, b sibling) int {
 		return cmp.Or(
-			compareBool(a.path == path, b.path == path),
-			cmp.Compare(a.mtime, b.mtime),
+			compareBool(a.last, b.last),
+			a.mtime.Compare(b.mtime),
 			cmp.Compare(b.index, a.index),
 			cmp.Compare(a.path, b.path))
 	})
 	return family, nil
 }
 
-func kin(dir, base, name string) (sibling, bool) {
+// kin says whether a name is the log's own or one that it was renamed to.
+func kin(base, name string) (index int, ok bool) {
 	suffix, related := strings.CutPrefix(name, base)
 	if !related || (suffix != "" && suffix[0] != '.' && suffix[0] != '-') {
-		return sibling{}, false
+		return 0, false
 	}
 	if slices.Contains([]string{".gz", ".bz2", ".xz", ".zst", ".zip"}, filepath.Ext(name)) {
-		return sibling{}, false
+		return 0, false
 	}
-	info, err := os.Stat(dir + name)
-	if err != nil || !info.Mode().IsRegular() {
-		return sibling{}, false
-	}
-	id, ok := identity(info)
-	if !ok {
-		return sibling{}, false
-	}
-	index, _ := strconv.Atoi(strings.TrimPrefix(suffix, ".")) // 0 when it is no number
-	return sibling{path: dir + name, id: id, mtime: info.ModTime().UnixNano(), index: index}, true
+	index, _ = strconv.Atoi(strings.TrimPrefix(suffix, ".")) // 0 when it is no number
+	return index, true
 }
 
 func compareBool(a, b bool) int {
@@ -83,52 +84,31 @@ func compareBool(a, b bool) int {
 	}
 }
 
-func identify(path string) (Cursor, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return Cursor{}, err
-	}
-	id, ok := identity(info)
-	if !ok {
-		return Cursor{}, errors.New("the file has no identity")
-	}
-	return id, nil
-}
+// start is the beginning of a file.
+func (e entry) start() Cursor { return Cursor{Device: e.device, Inode: e.inode} }
 
-func identity(info fs.FileInfo) (Cursor, bool) {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return Cursor{}, false
-	}
-	return Cursor{Device: uint64(stat.Dev), Inode: stat.Ino}, true
-}
-
-func unchanged(path string, c Cursor) bool {
-	f, info, err := openRegular(path)
-	if err != nil {
+// unchanged says whether a file still has before the cursor what was there.
+func (t *tailing) unchanged(ctx context.Context, s sibling) bool {
+	if s.size < t.out.Next.Offset {
 		return false
 	}
-	defer f.Close()
-	return info.Size() >= c.Offset && marked(f, c)
-}
-
-// marked says whether the bytes before the cursor are still the ones it saw.
-func marked(f *os.File, c Cursor) bool {
-	if c.Mark == "" {
+	start := max(0, t.out.Next.Offset-markBytes)
+	if t.out.Next.Mark == "" || start == t.out.Next.Offset {
 		return true
 	}
-	mark, err := markAt(f, c.Offset)
-	return err == nil && mark == c.Mark
+	before, err := t.on.section(ctx, s.path, start, t.out.Next.Offset-start)
+	return err == nil && t.out.Next.follows(before)
 }
 
-func markAt(f *os.File, offset int64) (string, error) {
-	if offset == 0 {
-		return "", nil
+// follows says whether the bytes before the cursor are still the ones it saw.
+func (c Cursor) follows(before []byte) bool {
+	return c.Mark == "" || c.Mark == mark(before)
+}
+
+// mark is a hash of the last bytes before a cursor.
+func mark(before []byte) string {
+	if len(before) == 0 {
+		return ""
 	}
-	start := max(0, offset-markBytes)
-	before, err := io.ReadAll(io.NewSectionReader(f, start, offset-start))
-	if err != nil {
-		return "", err
-	}
-	return Sum(before)[:16], nil
+	return Sum(before[max(0, len(before)-markBytes):])[:16]
 }
