@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"migrator/internal/zkread"
+	"migrator/internal/connect"
 	"migrator/internal/znodebackup"
 )
 
@@ -76,7 +76,7 @@ func takeBackup(ctx context.Context, cmd *cobra.Command, name string, f backupFl
 	if _, err := os.Lstat(f.out); err == nil {
 		return usagef("--out %s exists already: an earlier backup is not written over", f.out)
 	}
-	r, err := zkread.Open(m.ZooKeeper.Connect, zkSession)
+	r, err := connect.Reader(m.ZooKeeper, zkSession)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/execute"
 	"migrator/internal/zkread"
 	"migrator/internal/znodebackup"
@@ -80,7 +81,7 @@ func restore(ctx context.Context, cmd *cobra.Command, file, name string, f resto
 	if err != nil {
 		return err
 	}
-	r, err := zkread.Open(m.ZooKeeper.Connect, zkSession)
+	r, err := connect.Reader(m.ZooKeeper, zkSession)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func mayRestore(ctx context.Context, r *zkread.Reader, of string) (zkread.Epoch,
 }
 
 func doRestore(ctx context.Context, cmd *cobra.Command, m config.Migration, doc restoreDoc, epoch zkread.Epoch) (err error) {
-	z, err := execute.OpenZNodes(m.ZooKeeper.Connect, zkSession, "restore "+doc.Digest)
+	z, err := execute.OpenZNodes(m.ZooKeeper.Connect, zkSession, connect.ZooKeeper(m.ZooKeeper), "restore "+doc.Digest)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// Cluster is where clients connect and how they get in.
+type Cluster struct {
+	Bootstrap []string  // host:port
+	Login     []kgo.Opt // dialer and SASL user; nil = plaintext, nobody
+}
+
 // Options configure a Canary. Zero durations take the defaults named here.
 type Options struct {
-	Bootstrap        []string
+	Cluster          Cluster
 	Topic            string        // the canary's own topic, made by CreateTopic
 	Topics           []string      // further topics of ours to produce to and consume, such as a rehearsal's workload
 	Interval         time.Duration // between two records of one topic; default 100 ms
@@ -37,7 +43,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.MetadataDeadline = orDefault(o.MetadataDeadline, 2*time.Second)
 	o.DeliveryTimeout = orDefault(o.DeliveryTimeout, 2*time.Minute)
 	switch {
-	case len(o.Bootstrap) == 0:
+	case len(o.Cluster.Bootstrap) == 0:
 		return o, errors.New("canary: no bootstrap address")
 	case o.Topic == "":
 		return o, errors.New("canary: no topic")
@@ -95,12 +101,12 @@ func Start(ctx context.Context, opts Options) (*Canary, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Canary{opts: opts, run: newRunID(), writer: NewMetadataWriter(opts.Bootstrap, opts.Topic)}
+	c := &Canary{opts: opts, run: newRunID(), writer: NewMetadataWriter(opts.Cluster, opts.Topic)}
 	c.book = newBook(ends, time.Now())
 	if c.producer, err = newProducer(opts); err != nil {
 		return nil, fmt.Errorf("canary: make producer: %w", err)
 	}
-	if c.consumer, err = newConsumer(opts.Bootstrap, ends); err != nil {
+	if c.consumer, err = newConsumer(opts.Cluster, ends); err != nil {
 		c.producer.Close()
 		return nil, fmt.Errorf("canary: make consumer: %w", err)
 	}
@@ -120,7 +126,7 @@ func newRunID() string {
 
 // startOffsets finds where each partition ends now: the consumer begins there.
 func startOffsets(ctx context.Context, opts Options) (map[string]map[int32]int64, error) {
-	admin, err := newAdmin(opts.Bootstrap)
+	admin, err := newAdmin(opts.Cluster)
 	if err != nil {
 		return nil, err
 	}

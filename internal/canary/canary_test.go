@@ -31,14 +31,14 @@ func fakeCluster(t *testing.T) *kfake.Cluster {
 func started(t *testing.T, cluster *kfake.Cluster, change func(*Options)) *Canary {
 	t.Helper()
 	opts := Options{
-		Bootstrap: cluster.ListenAddrs(), Topic: topic,
+		Cluster: Cluster{Bootstrap: cluster.ListenAddrs()}, Topic: topic,
 		Interval: 5 * time.Millisecond, MetadataInterval: 20 * time.Millisecond,
 	}
 	if change != nil {
 		change(&opts)
 	}
 	for _, name := range append([]string{opts.Topic}, opts.Topics...) {
-		if err := CreateTopic(t.Context(), opts.Bootstrap, name, 3, 3, 2); err != nil {
+		if err := CreateTopic(t.Context(), opts.Cluster, name, 3, 3, 2); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,19 +15,19 @@ const maxBuffered = 20_000
 
 // clientOptions are shared by all clients. Metadata and retries are quick, so
 // that a measured stall is the cluster's and not this client's patience.
-func clientOptions(bootstrap []string) []kgo.Opt {
-	return []kgo.Opt{
-		kgo.SeedBrokers(bootstrap...),
+func clientOptions(cluster Cluster) []kgo.Opt {
+	return append([]kgo.Opt{
+		kgo.SeedBrokers(cluster.Bootstrap...),
 		kgo.ClientID("migrator-canary"),
 		kgo.DialTimeout(2 * time.Second),
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }),
 		kgo.RequestTimeoutOverhead(5 * time.Second),
-	}
+	}, cluster.Login...)
 }
 
 func newProducer(opts Options) (*kgo.Client, error) {
-	return kgo.NewClient(append(clientOptions(opts.Bootstrap),
+	return kgo.NewClient(append(clientOptions(opts.Cluster),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.RecordDeliveryTimeout(opts.DeliveryTimeout),
@@ -38,7 +38,7 @@ func newProducer(opts Options) (*kgo.Client, error) {
 	)...)
 }
 
-func newConsumer(bootstrap []string, from map[string]map[int32]int64) (*kgo.Client, error) {
+func newConsumer(cluster Cluster, from map[string]map[int32]int64) (*kgo.Client, error) {
 	at := make(map[string]map[int32]kgo.Offset, len(from))
 	for topic, partitions := range from {
 		at[topic] = make(map[int32]kgo.Offset, len(partitions))
@@ -46,7 +46,7 @@ func newConsumer(bootstrap []string, from map[string]map[int32]int64) (*kgo.Clie
 			at[topic][p] = kgo.NewOffset().At(offset)
 		}
 	}
-	return kgo.NewClient(append(clientOptions(bootstrap),
+	return kgo.NewClient(append(clientOptions(cluster),
 		kgo.ConsumePartitions(at),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(500*time.Millisecond),

@@ -32,8 +32,8 @@ type Marker struct {
 // in plain ZooKeeper mode they write to ZooKeeper themselves; in migration and
 // KRaft mode they forward to the controller, so there a stall is the controller's.
 type MetadataWriter struct {
-	bootstrap []string
-	topic     string
+	cluster Cluster
+	topic   string
 
 	mu     sync.Mutex
 	idle   []*kgo.Client
@@ -42,8 +42,8 @@ type MetadataWriter struct {
 }
 
 // NewMetadataWriter makes a writer for a topic of ours. Close it.
-func NewMetadataWriter(bootstrap []string, topic string) *MetadataWriter {
-	return &MetadataWriter{bootstrap: bootstrap, topic: topic}
+func NewMetadataWriter(cluster Cluster, topic string) *MetadataWriter {
+	return &MetadataWriter{cluster: cluster, topic: topic}
 }
 
 // Write sets MetadataKey to a fresh value, bounded by ctx. Each write that
@@ -86,7 +86,7 @@ func (w *MetadataWriter) take() (*kgo.Client, int64, error) {
 		w.idle = w.idle[:n-1]
 		return client, w.last, nil
 	}
-	client, err := kgo.NewClient(clientOptions(w.bootstrap)...)
+	client, err := kgo.NewClient(clientOptions(w.cluster)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("make client for metadata writes: %w", err)
 	}

@@ -37,10 +37,10 @@ type admin struct {
 	client *kgo.Client
 }
 
-func newAdmin(bootstrap []string) (admin, error) {
-	client, err := kgo.NewClient(clientOptions(bootstrap)...)
+func newAdmin(cluster Cluster) (admin, error) {
+	client, err := kgo.NewClient(clientOptions(cluster)...)
 	if err != nil {
-		return admin{}, fmt.Errorf("make admin client for %v: %w", bootstrap, err)
+		return admin{}, fmt.Errorf("make admin client for %v: %w", cluster.Bootstrap, err)
 	}
 	return admin{Client: kadm.NewClient(client), client: client}, nil
 }
@@ -49,8 +49,8 @@ func newAdmin(bootstrap []string) (admin, error) {
 // leader. A topic of ours that exists is fine as it is; another's topic of
 // that name is refused with ErrForeignTopic. With as many partitions as
 // brokers, every broker leads one.
-func CreateTopic(ctx context.Context, bootstrap []string, topic string, partitions int32, rf int16, minISR int) error {
-	admin, err := newAdmin(bootstrap)
+func CreateTopic(ctx context.Context, cluster Cluster, topic string, partitions int32, rf int16, minISR int) error {
+	admin, err := newAdmin(cluster)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func leaderless(ctx context.Context, admin admin, topic string) error {
 }
 
 // TopicExists says whether the topic exists, and whether it is ours.
-func TopicExists(ctx context.Context, bootstrap []string, topic string) (exists, ours bool, err error) {
-	admin, err := newAdmin(bootstrap)
+func TopicExists(ctx context.Context, cluster Cluster, topic string) (exists, ours bool, err error) {
+	admin, err := newAdmin(cluster)
 	if err != nil {
 		return false, false, err
 	}
@@ -159,8 +159,8 @@ func marked(configs []kadm.Config) bool {
 
 // DeleteTopic deletes a topic of ours and waits until brokers no longer know
 // it. A missing topic is fine; another's is refused with ErrForeignTopic.
-func DeleteTopic(ctx context.Context, bootstrap []string, topic string) error {
-	admin, err := newAdmin(bootstrap)
+func DeleteTopic(ctx context.Context, cluster Cluster, topic string) error {
+	admin, err := newAdmin(cluster)
 	if err != nil {
 		return err
 	}
@@ -195,8 +195,8 @@ func DeleteTopic(ctx context.Context, bootstrap []string, topic string) error {
 // except ("topic-partition", such as were led by another replica on purpose)
 // and returns how many changed. away counts those whose preferred leader is not
 // in sync, as on a lost broker: they keep the leader they have.
-func ElectPreferred(ctx context.Context, bootstrap, except []string) (elected, away int, err error) {
-	admin, err := newAdmin(bootstrap)
+func ElectPreferred(ctx context.Context, cluster Cluster, except []string) (elected, away int, err error) {
+	admin, err := newAdmin(cluster)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -49,7 +49,7 @@ func (c *Canary) Verify(ctx context.Context) (Verification, error) {
 	c.mu.Lock()
 	checks, result := c.book.claims()
 	c.mu.Unlock()
-	from, err := bounds(ctx, c.opts.Bootstrap, checks)
+	from, err := bounds(ctx, c.opts.Cluster, checks)
 	if err != nil {
 		return Verification{}, fmt.Errorf("verify canary: %w", err)
 	}
@@ -99,8 +99,8 @@ func (b *book) claims() (map[topicPartition]*check, Verification) {
 
 // bounds returns the log start of each partition and cuts each check's end to
 // the log's end, once that holds all claims or has had time to.
-func bounds(ctx context.Context, bootstrap []string, checks map[topicPartition]*check) (map[topicPartition]int64, error) {
-	admin, err := newAdmin(bootstrap)
+func bounds(ctx context.Context, cluster Cluster, checks map[topicPartition]*check) (map[topicPartition]int64, error) {
+	admin, err := newAdmin(cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *Canary) readAll(ctx context.Context, checks map[topicPartition]*check) 
 	if left == 0 {
 		return nil
 	}
-	reader, err := newConsumer(c.opts.Bootstrap, from)
+	reader, err := newConsumer(c.opts.Cluster, from)
 	if err != nil {
 		return fmt.Errorf("make consumer: %w", err)
 	}

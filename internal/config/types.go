@@ -120,6 +120,19 @@ type Kafka struct {
 	SASL      *SASL
 }
 
+// Protocol is Kafka's name for how this program talks to the brokers.
+func (k Kafka) Protocol() string {
+	switch {
+	case k.TLS != nil && k.SASL != nil:
+		return "SASL_SSL"
+	case k.TLS != nil:
+		return "SSL"
+	case k.SASL != nil:
+		return "SASL_PLAINTEXT"
+	}
+	return "PLAINTEXT"
+}
+
 // Quorum is the kind of metadata quorum and its listener.
 type Quorum struct {
 	Mode     string // static | dynamic

@@ -11,6 +11,7 @@ import (
 	"migrator/internal/canary"
 	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/facts"
 	"migrator/internal/kafkaread"
 	"migrator/internal/phases"
@@ -64,6 +65,7 @@ type Executor struct {
 	blobs       Blobs
 	zk          *zkread.Reader
 	controllers *kafkaread.Controllers
+	cluster     canary.Cluster
 	writer      *canary.MetadataWriter
 	Client      Client // may be nil: no canary runs
 	ZNodes      func() (*ZNodes, error)
@@ -78,7 +80,7 @@ type Client interface {
 
 // New opens the ways to the nodes; nothing is contacted yet.
 func New(m config.Migration, blobs Blobs) (*Executor, error) {
-	e := &Executor{m: m, nodes: map[int32]remote.Node{}, blobs: blobs}
+	e := &Executor{m: m, cluster: connect.Canary(m.Kafka), nodes: map[int32]remote.Node{}, blobs: blobs}
 	for _, n := range m.Nodes {
 		node, err := remote.Open(n.Access)
 		if err != nil {
@@ -87,18 +89,14 @@ func New(m config.Migration, blobs Blobs) (*Executor, error) {
 		e.nodes[n.ID] = node
 	}
 	var err error
-	if e.zk, err = zkread.Open(m.ZooKeeper.Connect, 10*time.Second); err != nil {
+	if e.zk, err = connect.Reader(m.ZooKeeper, 10*time.Second); err != nil {
 		return nil, err
 	}
-	addresses := map[int32]string{}
-	for _, c := range m.Inventory().Controllers {
-		addresses[c.ID] = fmt.Sprintf("%s:%d", c.Host, c.Port)
-	}
-	if e.controllers, err = kafkaread.OpenControllers(addresses); err != nil {
+	if e.controllers, err = connect.Controllers(m); err != nil {
 		e.zk.Close()
 		return nil, err
 	}
-	e.writer = canary.NewMetadataWriter(m.Kafka.Bootstrap, m.Canary.Topic)
+	e.writer = canary.NewMetadataWriter(e.cluster, m.Canary.Topic)
 	return e, nil
 }
 

@@ -21,7 +21,7 @@ func (e *Executor) createTopic(ctx context.Context, t Task) (Result, error) {
 	brokers := len(e.m.Inventory().Brokers)
 	replicas := min(3, brokers)
 	minISR := max(1, replicas-1)
-	if err := canary.CreateTopic(limited, e.m.Kafka.Bootstrap, t.Action.Topic, int32(min(brokers, 12)), int16(replicas), minISR); err != nil {
+	if err := canary.CreateTopic(limited, e.cluster, t.Action.Topic, int32(min(brokers, 12)), int16(replicas), minISR); err != nil {
 		return Result{}, err
 	}
 	return Result{Detail: fmt.Sprintf("topic %s, %d replicas", t.Action.Topic, replicas)}, nil
@@ -30,7 +30,7 @@ func (e *Executor) createTopic(ctx context.Context, t Task) (Result, error) {
 func (e *Executor) deleteTopic(ctx context.Context, t Task) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, topicLimit)
 	defer cancel()
-	return Result{Detail: "deleted"}, canary.DeleteTopic(limited, e.m.Kafka.Bootstrap, t.Action.Topic)
+	return Result{Detail: "deleted"}, canary.DeleteTopic(limited, e.cluster, t.Action.Topic)
 }
 
 // verifyCanary ends our client; a lost record is a failure that a person must see.
@@ -55,7 +55,7 @@ func (e *Executor) verifyCanary(ctx context.Context) (Result, error) {
 func (e *Executor) elect(ctx context.Context, t Task) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, topicLimit)
 	defer cancel()
-	n, away, err := canary.ElectPreferred(limited, e.m.Kafka.Bootstrap, t.NotPreferred)
+	n, away, err := canary.ElectPreferred(limited, e.cluster, t.NotPreferred)
 	if err != nil {
 		return Result{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"migrator/internal/zkread"
 	"migrator/internal/zkread/zkconnect"
 )
 
@@ -65,7 +66,7 @@ type lockState struct {
 // OpenZNodes begins a session and does not wait for it. store is the id of the
 // journal: a lock that a killed service left behind is taken over by the
 // service that has the same journal, which only one process can have open.
-func OpenZNodes(connect string, sessionTimeout time.Duration, store string) (*ZNodes, error) {
+func OpenZNodes(connect string, sessionTimeout time.Duration, login zkread.Login, store string) (*ZNodes, error) {
 	addr, err := zkconnect.Parse(connect)
 	if err != nil {
 		return nil, fmt.Errorf("connect to zookeeper: %w", err)
@@ -73,7 +74,8 @@ func OpenZNodes(connect string, sessionTimeout time.Duration, store string) (*ZN
 	z := &ZNodes{chroot: addr.Chroot, store: store, timeout: sessionTimeout, words: &zkconnect.LastWords{},
 		changed: make(chan struct{}, 1), lost: make(chan struct{})}
 	z.conn, _, err = zk.Connect(addr.Servers, sessionTimeout, zk.WithHostProvider(&zkconnect.Hosts{}),
-		zk.WithLogger(z.words), zk.WithLogInfo(false), zk.WithEventCallback(z.event))
+		zk.WithLogger(z.words), zk.WithLogInfo(false), zk.WithEventCallback(z.event),
+		zk.WithDialer(login.Dialer(z.words.Heard)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to zookeeper: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"migrator/internal/zkread"
 	"migrator/internal/zkread/zkfake"
 )
 
@@ -24,7 +25,7 @@ func server(t *testing.T) *zkfake.Server {
 
 func open(t *testing.T, connect, store string) *ZNodes {
 	t.Helper()
-	z, err := OpenZNodes(connect, 6*time.Second, store)
+	z, err := OpenZNodes(connect, 6*time.Second, zkread.Login{}, store)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ package kafkaread
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -28,12 +27,12 @@ type Option func(*settings)
 type settings struct {
 	dialTimeout time.Duration
 	overhead    time.Duration
-	tls         *tls.Config
+	login       []kgo.Opt
 }
 
-// WithTLS makes every connection a TLS one.
-func WithTLS(config *tls.Config) Option {
-	return func(s *settings) { s.tls = config }
+// WithLogin says how every connection gets in: its dialer and its SASL user.
+func WithLogin(opts ...kgo.Opt) Option {
+	return func(s *settings) { s.login = opts }
 }
 
 // WithDialTimeout limits how long one connection may take to open; 2 s without it.
@@ -83,10 +82,7 @@ func dial(addr string, s settings, controller bool) (*node, error) {
 		kgo.RequestRetries(0),
 		kgo.MetadataMaxAge(time.Hour),
 	}
-	if s.tls != nil {
-		opts = append(opts, kgo.DialTLSConfig(s.tls))
-	}
-	client, err := kgo.NewClient(opts...)
+	client, err := kgo.NewClient(append(opts, s.login...)...)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", addr, err)
 	}

@@ -2,6 +2,8 @@ package observe
 
 import (
 	"errors"
+	"net"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,24 +58,27 @@ func TestMigrationZnode(t *testing.T) {
 	}
 }
 
-func TestPortOfARegistration(t *testing.T) {
+func TestARegistrationIsReachedAtTheEndpointThatWeSpeak(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		host      string
+		protocol  string
 		endpoints []string
 		protocols map[string]string
-		want      int
+		want      string
 	}{
-		{"one plaintext listener", "b1", []string{"PLAINTEXT://b1:9092"}, map[string]string{"PLAINTEXT": "PLAINTEXT"}, 9092},
-		{"the plaintext one of several", "b1", []string{"TLS://b1:9093", "IN://b1:9092"}, map[string]string{"TLS": "SSL", "IN": "PLAINTEXT"}, 9092},
-		{"an IPv6 host", "::1", []string{"PLAINTEXT://[::1]:9092"}, nil, 9092},
-		{"no plaintext listener", "", []string{"TLS://b1:9093"}, map[string]string{"TLS": "SSL"}, 0},
-		{"nonsense", "b1", []string{"b1", "PLAINTEXT://b1:x", "PLAINTEXT://b1:-4"}, nil, 0},
+		{"one plaintext listener", "b1", "PLAINTEXT", []string{"PLAINTEXT://b1:9092"}, map[string]string{"PLAINTEXT": "PLAINTEXT"}, "b1:9092"},
+		{"the plaintext one of several", "b1", "PLAINTEXT", []string{"TLS://b1:9093", "IN://b1:9092"}, map[string]string{"TLS": "SSL", "IN": "PLAINTEXT"}, "b1:9092"},
+		{"the TLS one of several", "b1", "SSL", []string{"IN://b1:9092", "TLS://b1.outside:9093"}, map[string]string{"TLS": "SSL", "IN": "PLAINTEXT"}, "b1.outside:9093"},
+		{"no plaintext listener at all, so no host", "", "SASL_SSL", []string{"X://b1:9093"}, map[string]string{"X": "SASL_SSL"}, "b1:9093"},
+		{"an IPv6 host", "::1", "PLAINTEXT", []string{"PLAINTEXT://[::1]:9092"}, nil, "[::1]:9092"},
+		{"nothing that we speak", "", "PLAINTEXT", []string{"TLS://b1:9093"}, map[string]string{"TLS": "SSL"}, ":0"},
+		{"nonsense", "b1", "PLAINTEXT", []string{"b1", "PLAINTEXT://b1:x", "PLAINTEXT://b1:-4"}, nil, "b1:0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := portOf(zkread.BrokerRegistration{Host: test.host, Endpoints: test.endpoints, ListenerMap: test.protocols})
-			if got != test.want {
-				t.Errorf("port %d, want %d", got, test.want)
+			host, port := reachedAt(zkread.BrokerRegistration{Host: test.host, Endpoints: test.endpoints, ListenerMap: test.protocols}, test.protocol)
+			if got := net.JoinHostPort(host, strconv.Itoa(port)); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}

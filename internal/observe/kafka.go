@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"migrator/internal/canary"
-	"migrator/internal/config"
 	"migrator/internal/facts"
 	"migrator/internal/kafkaread"
 )
@@ -96,14 +95,6 @@ func openControllers(c *kafkaread.Controllers) controllersSource {
 			return facts.Log{Leader: leader, Epoch: q.Epoch, HighWatermark: highWatermark, Image: image}, err
 		},
 	}
-}
-
-func controllerAddresses(m config.Migration) map[int32]string {
-	out := make(map[int32]string)
-	for _, n := range m.Inventory().Controllers {
-		out[n.ID] = hostPort(n.Host, n.Port)
-	}
-	return out
 }
 
 func topicNames(md kafkaread.Metadata) []string {

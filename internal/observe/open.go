@@ -5,32 +5,31 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/facts"
 	"migrator/internal/findings"
-	"migrator/internal/kafkaread"
 	"migrator/internal/survey"
-	"migrator/internal/zkread"
 )
 
 // open makes the real readers. None of them connects before it is asked.
 func open(m config.Migration) (sources, error) {
-	brokers, err := kafkaread.OpenBrokers(m.Kafka.Bootstrap)
+	brokers, err := connect.Brokers(m.Kafka)
 	if err != nil {
 		return sources{}, err
 	}
-	controllers, err := kafkaread.OpenControllers(controllerAddresses(m))
+	controllers, err := connect.Controllers(m)
 	if err != nil {
 		brokers.Close()
 		return sources{}, err
 	}
-	zk, err := zkread.Open(m.ZooKeeper.Connect, zkSession)
+	zk, err := connect.Reader(m.ZooKeeper, zkSession)
 	if err != nil {
 		brokers.Close()
 		controllers.Close()
 		return sources{}, err
 	}
 	return sources{
-		zk:          openZooKeeper(zk),
+		zk:          openZooKeeper(zk, m.Kafka.Protocol()),
 		brokers:     openBrokers(brokers),
 		controllers: openControllers(controllers),
 		nodes:       openNodes(),

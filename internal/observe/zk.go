@@ -19,7 +19,8 @@ const zkSession = 6 * time.Second
 // a read's limit, so that a silent member is named instead of all being unknown.
 const memberLimit = 1500 * time.Millisecond
 
-func openZooKeeper(r *zkread.Reader) zookeeperSource {
+// openZooKeeper answers in facts; protocol is the one that we speak to brokers.
+func openZooKeeper(r *zkread.Reader, protocol string) zookeeperSource {
 	return zookeeperSource{
 		clusterID: r.ClusterID,
 		holder: func(ctx context.Context) (facts.Holder, error) {
@@ -39,7 +40,7 @@ func openZooKeeper(r *zkread.Reader) zookeeperSource {
 			if err != nil {
 				return nil, err // a partial list would hide a broker
 			}
-			return registrations(list), nil
+			return registrations(list, protocol), nil
 		},
 		ensemble: func(ctx context.Context) ([]facts.ZKMember, error) { return ensemble(ctx, r) },
 		deleting: r.PendingDeletions,
@@ -77,10 +78,11 @@ func migrationFact(m zkread.Migration) facts.MigrationZnode {
 	return out
 }
 
-func registrations(list []zkread.BrokerRegistration) []facts.Registration {
+func registrations(list []zkread.BrokerRegistration, protocol string) []facts.Registration {
 	out := make([]facts.Registration, 0, len(list))
 	for _, b := range list {
-		r := facts.Registration{ID: b.ID, Host: b.Host, Port: portOf(b), Czxid: b.Czxid}
+		r := facts.Registration{ID: b.ID, Czxid: b.Czxid}
+		r.Host, r.Port = reachedAt(b, protocol)
 		if b.Rack != nil {
 			r.Rack = *b.Rack
 		}
@@ -89,23 +91,27 @@ func registrations(list []zkread.BrokerRegistration) []facts.Registration {
 	return out
 }
 
-// portOf finds the port that belongs to the registration's host, which is that
-// of its first plaintext endpoint; 0 when it has none.
-func portOf(b zkread.BrokerRegistration) int {
+// reachedAt is the first endpoint of the protocol that we speak; where there is
+// none, the registration's own host (that of its plaintext endpoint) and port 0.
+func reachedAt(b zkread.BrokerRegistration, protocol string) (host string, port int) {
 	for _, endpoint := range b.Endpoints {
 		name, address, ok := strings.Cut(endpoint, "://")
-		if protocol := b.ListenerMap[name]; !ok || (protocol != "" && protocol != "PLAINTEXT") {
+		speaks := b.ListenerMap[name]
+		if speaks == "" {
+			speaks = name // registrations of old have no map: the name is the protocol
+		}
+		if !ok || speaks != protocol {
 			continue
 		}
 		host, text, err := net.SplitHostPort(address)
-		if err != nil || host != b.Host {
+		if err != nil {
 			continue
 		}
 		if port, err := strconv.Atoi(text); err == nil && port > 0 {
-			return port
+			return host, port
 		}
 	}
-	return 0
+	return b.Host, 0
 }
 
 func ensemble(ctx context.Context, r *zkread.Reader) ([]facts.ZKMember, error) {

@@ -76,13 +76,13 @@ func (s *stage) startWitness(ctx context.Context) error {
 	var topics []string
 	for i := range workloadTopics {
 		topic := fmt.Sprintf("rehearsal-%d", i+1)
-		if err := canary.CreateTopic(limited, s.cluster.Bootstrap(), topic, workloadPartitions, 3, 2); err != nil {
+		if err := canary.CreateTopic(limited, canary.Cluster{Bootstrap: s.cluster.Bootstrap()}, topic, workloadPartitions, 3, 2); err != nil {
 			return err
 		}
 		topics = append(topics, topic)
 	}
 	var err error
-	s.witness, err = canary.Start(limited, canary.Options{Bootstrap: s.cluster.Bootstrap(), Topic: topics[0], Topics: topics[1:]})
+	s.witness, err = canary.Start(limited, canary.Options{Cluster: canary.Cluster{Bootstrap: s.cluster.Bootstrap()}, Topic: topics[0], Topics: topics[1:]})
 	return err
 }
 

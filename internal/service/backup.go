@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"migrator/internal/config"
-	"migrator/internal/zkread"
+	"migrator/internal/connect"
 	"migrator/internal/znodebackup"
 )
 
@@ -19,7 +19,7 @@ func keepZnodes(ctx context.Context, m config.Migration, data, plan string) (str
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("keep znodes: %w", err)
 	}
-	zk, err := zkread.Open(m.ZooKeeper.Connect, 10*time.Second)
+	zk, err := connect.Reader(m.ZooKeeper, 10*time.Second)
 	if err != nil {
 		return "", fmt.Errorf("keep znodes: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/execute"
 	"migrator/internal/facts"
 )
@@ -18,14 +20,14 @@ const driverSession = 10 * time.Second
 // driver keeps the lock that lets one service alone drive a cluster. It is
 // taken as soon as ZooKeeper answers and tried again in each round.
 type driver struct {
-	connect string
-	store   string
+	zk    config.ZooKeeper
+	store string
 
 	mu     sync.Mutex
 	znodes *execute.ZNodes
 }
 
-func newDriver(connect, store string) *driver { return &driver{connect: connect, store: store} }
+func newDriver(zk config.ZooKeeper, store string) *driver { return &driver{zk: zk, store: store} }
 
 func owner() string {
 	host, err := os.Hostname()
@@ -48,7 +50,7 @@ func (d *driver) session() (*execute.ZNodes, error) {
 			return d.znodes, nil
 		}
 	}
-	z, err := execute.OpenZNodes(d.connect, driverSession, d.store)
+	z, err := execute.OpenZNodes(d.zk.Connect, driverSession, connect.ZooKeeper(d.zk), d.store)
 	if err != nil {
 		return nil, err
 	}

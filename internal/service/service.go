@@ -66,7 +66,7 @@ func Open(o Options) (*Service, error) {
 func known(kind string) bool { return slices.Contains(phases.Kinds(), phases.Kind(kind)) }
 
 func (s *Service) open(m config.Migration, o Options) (*running, error) {
-	r := &running{cfg: m, canary: newWorkload(m), driver: newDriver(m.ZooKeeper.Connect, s.store.ID())}
+	r := &running{cfg: m, canary: newWorkload(m), driver: newDriver(m.ZooKeeper, s.store.ID())}
 	var err error
 	if r.executor, err = execute.New(m, s.store.Blobs()); err != nil {
 		return nil, fmt.Errorf("migration %s: %w", m.Name, err)

@@ -6,6 +6,7 @@ import (
 
 	"migrator/internal/canary"
 	"migrator/internal/config"
+	"migrator/internal/connect"
 )
 
 // workload runs the canary of one migration and remembers what it saw last, so
@@ -19,7 +20,7 @@ type workload struct {
 }
 
 func newWorkload(m config.Migration) *workload {
-	return &workload{opts: canary.Options{Bootstrap: m.Kafka.Bootstrap, Topic: m.Canary.Topic, Interval: m.Canary.Interval}}
+	return &workload{opts: canary.Options{Cluster: connect.Canary(m.Kafka), Topic: m.Canary.Topic, Interval: m.Canary.Interval}}
 }
 
 // Start begins producing; it is an error when the topic does not exist.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/facts"
 	"migrator/internal/findings"
 	"migrator/internal/kafkaread"
@@ -18,7 +19,7 @@ const askLimit = 5 * time.Second
 // brokers asks every broker of the inventory, all at once, what it runs with.
 func brokers(ctx context.Context, m config.Migration, s *findings.Survey) {
 	s.Effective, s.LogDirs, s.Releases = map[int32]facts.Fact[[]findings.Setting]{}, map[int32]facts.Fact[[]findings.LogDir]{}, map[int32]facts.Fact[string]{}
-	client, err := kafkaread.OpenBrokers(m.Kafka.Bootstrap)
+	client, err := connect.Brokers(m.Kafka)
 	if err != nil {
 		return // config has judged the addresses; without a client every fact stays unknown
 	}

@@ -17,7 +17,7 @@ import (
 // tree without a cluster is zkread.ErrNoClusterID, which names where one was found.
 func Discover(ctx context.Context, connect string, bootstrap []string) (draft.Cluster, error) {
 	c := draft.Cluster{Connect: connect, Bootstrap: bootstrap}
-	zk, err := zkread.Open(connect, session)
+	zk, err := zkread.Open(connect, session, zkread.Login{})
 	if err != nil {
 		return c, err
 	}

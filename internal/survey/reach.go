@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/facts"
 	"migrator/internal/findings"
 	"migrator/internal/remote"
@@ -120,7 +121,7 @@ const secondLook = 500 * time.Millisecond
 // clients are the connections that ZooKeeper's members show twice.
 func clients(ctx context.Context, m config.Migration) facts.Fact[[]findings.ZKClient] {
 	return fact(ctx, "the four-letter word cons", func(ctx context.Context) ([]findings.ZKClient, error) {
-		before, err := zkread.Clients(ctx, m.ZooKeeper.Connect)
+		before, err := zkread.Clients(ctx, m.ZooKeeper.Connect, connect.ZooKeeper(m.ZooKeeper))
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +130,7 @@ func clients(ctx context.Context, m config.Migration) facts.Fact[[]findings.ZKCl
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		now, err := zkread.Clients(ctx, m.ZooKeeper.Connect)
+		now, err := zkread.Clients(ctx, m.ZooKeeper.Connect, connect.ZooKeeper(m.ZooKeeper))
 		if err != nil {
 			return nil, err
 		}

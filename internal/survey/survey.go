@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/facts"
 	"migrator/internal/findings"
 	"migrator/internal/zkread"
@@ -20,7 +21,7 @@ const session = 10 * time.Second
 func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress func(done, seen int)) (findings.Survey, error) {
 	s := findings.Survey{Migration: m, Snapshot: snap}
 	brokers(ctx, m, &s)
-	zk, err := zkread.Open(m.ZooKeeper.Connect, session)
+	zk, err := connect.Reader(m.ZooKeeper, session)
 	if err != nil {
 		return s, err
 	}

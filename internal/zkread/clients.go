@@ -21,14 +21,14 @@ type Client struct {
 // Clients asks every member by the four-letter word cons, which must be in its
 // 4lw.commands.whitelist; no session is opened for it. Without an answer of
 // each the list would prove no absence, so one silent member is an error.
-func Clients(ctx context.Context, connect string) ([]Client, error) {
+func Clients(ctx context.Context, connect string, login Login) ([]Client, error) {
 	addr, err := zkconnect.Parse(connect)
 	if err != nil {
 		return nil, err
 	}
 	var out []Client
 	for _, member := range addr.Servers {
-		list, err := clientsAt(ctx, member)
+		list, err := clientsAt(ctx, login, member)
 		if err != nil {
 			return nil, fmt.Errorf("ask zookeeper member %s for cons: %w", member, err)
 		}
@@ -37,10 +37,10 @@ func Clients(ctx context.Context, connect string) ([]Client, error) {
 	return out, nil
 }
 
-func clientsAt(ctx context.Context, addr string) ([]Client, error) {
+func clientsAt(ctx context.Context, login Login, addr string) ([]Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	text, err := fourLetters(ctx, addr, "cons")
+	text, err := fourLetters(ctx, login, addr, "cons")
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (r *Reader) ClusterID(ctx context.Context) (string, error) {
 func (r *Reader) elsewhere(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	root, err := openAt(zkconnect.Address{Servers: r.addr.Servers}, r.timeout)
+	root, err := openAt(zkconnect.Address{Servers: r.addr.Servers}, r.timeout, r.login)
 	if err != nil {
 		return "check the connect string"
 	}

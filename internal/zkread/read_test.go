@@ -26,7 +26,7 @@ func server(t *testing.T) *zkfake.Server {
 
 func open(t *testing.T, connect string) *zkread.Reader {
 	t.Helper()
-	r, err := zkread.Open(connect, 6*time.Second)
+	r, err := zkread.Open(connect, 6*time.Second, zkread.Login{})
 	if err != nil {
 		t.Fatal(err)
 	}

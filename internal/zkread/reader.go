@@ -33,27 +33,33 @@ func ParseConnect(s string) (servers []string, chroot string, err error) {
 type Reader struct {
 	addr    zkconnect.Address
 	timeout time.Duration
+	login   zkwire.Login
 	words   *zkconnect.LastWords
 	conn    *zk.Conn       // for single reads
 	wire    *zkwire.Client // for scans
 }
 
+// Login says how members are reached and who we are there; zero is plaintext
+// and nobody.
+type Login = zkwire.Login
+
 // Open begins a session and does not wait for it: the first read does, within
 // its context. sessionTimeout bounds how long a silent member is waited for.
-func Open(connect string, sessionTimeout time.Duration) (*Reader, error) {
+func Open(connect string, sessionTimeout time.Duration, login Login) (*Reader, error) {
 	addr, err := zkconnect.Parse(connect)
 	if err != nil {
 		return nil, fmt.Errorf("connect to zookeeper: %w", err)
 	}
-	return openAt(addr, sessionTimeout)
+	return openAt(addr, sessionTimeout, login)
 }
 
-func openAt(addr zkconnect.Address, sessionTimeout time.Duration) (*Reader, error) {
-	r := &Reader{addr: addr, timeout: sessionTimeout, words: &zkconnect.LastWords{},
-		wire: zkwire.New(addr, zkwire.Options{SessionTimeout: sessionTimeout, MaxAnswer: maxAnswer})}
+func openAt(addr zkconnect.Address, sessionTimeout time.Duration, login Login) (*Reader, error) {
+	r := &Reader{addr: addr, timeout: sessionTimeout, login: login, words: &zkconnect.LastWords{},
+		wire: zkwire.New(addr, zkwire.Options{SessionTimeout: sessionTimeout, MaxAnswer: maxAnswer, Login: login})}
 	var err error
 	r.conn, _, err = zk.Connect(r.addr.Servers, r.timeout, zk.WithHostProvider(&zkconnect.Hosts{}),
-		zk.WithLogger(r.words), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxAnswer))
+		zk.WithLogger(r.words), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxAnswer),
+		zk.WithDialer(login.Dialer(r.words.Heard)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to zookeeper: %w", err)
 	}

@@ -49,7 +49,7 @@ func (r *Reader) Servers(ctx context.Context) ([]Server, error) {
 		wait.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
-			out[i] = askServer(ctx, addr)
+			out[i] = askServer(ctx, r.login, addr)
 		})
 	}
 	wait.Wait()
@@ -58,9 +58,9 @@ func (r *Reader) Servers(ctx context.Context) ([]Server, error) {
 
 // The library's own four-letter words cannot read servers of today (it wants a
 // date of another shape), hence these.
-func askServer(ctx context.Context, addr string) Server {
+func askServer(ctx context.Context, login Login, addr string) Server {
 	s := Server{Addr: addr}
-	text, err := fourLetters(ctx, addr, "srvr")
+	text, err := fourLetters(ctx, login, addr, "srvr")
 	var opErr *net.OpError
 	switch {
 	case errors.As(err, &opErr) && opErr.Op == "dial":
@@ -80,16 +80,16 @@ func askServer(ctx context.Context, addr string) Server {
 		return s
 	}
 	s.State = Serving
-	s.ReadOnly = readOnly(ctx, addr, s.Mode)
+	s.ReadOnly = readOnly(ctx, login, addr, s.Mode)
 	return s
 }
 
-func readOnly(ctx context.Context, addr, mode string) *bool {
+func readOnly(ctx context.Context, login Login, addr, mode string) *bool {
 	yes, no := true, false
 	if mode == "read-only" {
 		return &yes
 	}
-	text, err := fourLetters(ctx, addr, "isro")
+	text, err := fourLetters(ctx, login, addr, "isro")
 	if err != nil {
 		return nil
 	}
@@ -118,9 +118,8 @@ func parseSrvr(text string) (mode, version string) {
 }
 
 // fourLetters sends one word and reads the answer to its end, at most 64 KiB.
-func fourLetters(ctx context.Context, addr, word string) (string, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+func fourLetters(ctx context.Context, login Login, addr, word string) (string, error) {
+	conn, err := login.Open(ctx, addr)
 	if err != nil {
 		return "", err
 	}

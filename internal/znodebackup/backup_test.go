@@ -27,7 +27,7 @@ func tree(t *testing.T) (*zkfake.Server, *zkread.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	r, err := zkread.Open(s.Addr()+"/kafka", 6*time.Second)
+	r, err := zkread.Open(s.Addr()+"/kafka", 6*time.Second, zkread.Login{})
 	if err != nil {
 		t.Fatal(err)
 	}

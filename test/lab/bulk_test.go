@@ -123,7 +123,7 @@ func bulkTree(ctx context.Context, t testing.TB, c *lab.Cluster) map[string]zkwi
 
 func takeBackup(t testing.TB, c *lab.Cluster) {
 	t.Helper()
-	r, err := zkread.Open(member(c)+benchRoot, 10*time.Second)
+	r, err := zkread.Open(member(c)+benchRoot, 10*time.Second, zkread.Login{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,11 +28,11 @@ func TestCanary(t *testing.T) {
 func startCanary(ctx context.Context, t *testing.T, c *lab.Cluster, topic string, replicas int16, minISR int) *canary.Canary {
 	t.Helper()
 	for range 2 { // the second time it is there and ours
-		if err := canary.CreateTopic(ctx, c.Bootstrap(), topic, 3, replicas, minISR); err != nil {
+		if err := canary.CreateTopic(ctx, canary.Cluster{Bootstrap: c.Bootstrap()}, topic, 3, replicas, minISR); err != nil {
 			t.Fatal(err)
 		}
 	}
-	own, err := canary.Start(ctx, canary.Options{Bootstrap: c.Bootstrap(), Topic: topic, Interval: 20 * time.Millisecond, MetadataInterval: 100 * time.Millisecond})
+	own, err := canary.Start(ctx, canary.Options{Cluster: canary.Cluster{Bootstrap: c.Bootstrap()}, Topic: topic, Interval: 20 * time.Millisecond, MetadataInterval: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func checkNothingLost(ctx context.Context, t *testing.T, c *lab.Cluster) {
 		produce, metadata := w.Longest()
 		t.Logf("broker %s: longest stall %v for a producer, %v for metadata writes", node, produce, metadata)
 	}
-	if n, _, err := canary.ElectPreferred(ctx, c.Bootstrap(), nil); err != nil {
+	if n, _, err := canary.ElectPreferred(ctx, canary.Cluster{Bootstrap: c.Bootstrap()}, nil); err != nil {
 		t.Errorf("%d elected, %v", n, err)
 	}
 	s := ackedAgain(ctx, t, own, 50)
@@ -122,11 +122,11 @@ func checkNothingLost(ctx context.Context, t *testing.T, c *lab.Cluster) {
 	}
 	t.Logf("%+v", s)
 	for range 2 {
-		if err := canary.DeleteTopic(ctx, c.Bootstrap(), topic); err != nil {
+		if err := canary.DeleteTopic(ctx, canary.Cluster{Bootstrap: c.Bootstrap()}, topic); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if exists, _, err := canary.TopicExists(ctx, c.Bootstrap(), topic); exists || err != nil {
+	if exists, _, err := canary.TopicExists(ctx, canary.Cluster{Bootstrap: c.Bootstrap()}, topic); exists || err != nil {
 		t.Errorf("after its deletion the topic exists: %v, %v", exists, err)
 	}
 }
@@ -226,7 +226,7 @@ func checkLossSeen(ctx context.Context, t *testing.T, c *lab.Cluster) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	t.Logf("%+v\n%+v", v, own.Stats())
-	if err := canary.DeleteTopic(ctx, c.Bootstrap(), topic); err != nil {
+	if err := canary.DeleteTopic(ctx, canary.Cluster{Bootstrap: c.Bootstrap()}, topic); err != nil {
 		t.Error(err)
 	}
 }

@@ -149,7 +149,7 @@ func (op *operator) isPlainZooKeeper(originals map[int32]string) {
 			op.t.Errorf("broker %d's file is not what it was:\n%s", id, content)
 		}
 	}
-	zk, err := zkread.Open(op.c.ZooKeeperConnect(), 10*time.Second)
+	zk, err := zkread.Open(op.c.ZooKeeperConnect(), 10*time.Second, zkread.Login{})
 	if err != nil {
 		op.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func createOrders(ctx context.Context, t *testing.T, c *lab.Cluster) {
 
 func openReader(t *testing.T, connect string) *zkread.Reader {
 	t.Helper()
-	r, err := zkread.Open(connect, 10*time.Second)
+	r, err := zkread.Open(connect, 10*time.Second, zkread.Login{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func checkChroot(ctx context.Context, t *testing.T, c *lab.Cluster) {
 
 func openLock(t *testing.T, c *lab.Cluster, store string) *execute.ZNodes {
 	t.Helper()
-	z, err := execute.OpenZNodes(c.ZooKeeperConnect(), 10*time.Second, store)
+	z, err := execute.OpenZNodes(c.ZooKeeperConnect(), 10*time.Second, zkread.Login{}, store)
 	if err != nil {
 		t.Fatal(err)
 	}

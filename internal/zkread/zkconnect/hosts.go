@@ -69,6 +69,9 @@ func (l *LastWords) Printf(format string, args ...any) {
 	l.text = strings.ToValidUTF8(text, "?")
 }
 
+// Heard keeps a failure that the library itself would drop.
+func (l *LastWords) Heard(err error) { l.Printf("%v", err) }
+
 // String is the last complaint, or "".
 func (l *LastWords) String() string {
 	l.mu.Lock()

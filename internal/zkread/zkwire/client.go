@@ -6,7 +6,6 @@ package zkwire
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -26,10 +25,7 @@ const (
 // Options may be zero.
 type Options struct {
 	SessionTimeout time.Duration // 0 = 10 s; bounds how long a silent member is waited for
-	TLS            *tls.Config   // nil = plaintext; without a ServerName the member's host name is verified
-	Digest         string        // user:password; "" = none
-	// SASL logs in on each new connection by exchanging tokens with the member; nil = none.
-	SASL func(server string, exchange func(token []byte) ([]byte, error)) error
+	Login          Login
 	// MaxAnswer bounds the answer of one question in bytes, 0 = 64 MiB: the
 	// children of a very full znode come in one.
 	MaxAnswer int

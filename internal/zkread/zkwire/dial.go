@@ -3,7 +3,6 @@ package zkwire
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -36,18 +35,15 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 }
 
 func (c *Client) connectTo(ctx context.Context, server string) (*conn, error) {
-	raw, err := c.dial(ctx, server)
+	raw, err := c.o.Login.Open(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	h := &handshake{net: raw, in: bufio.NewReaderSize(raw, 64<<10)}
 	timeout, err := h.session(c.o.SessionTimeout, c.zxid.Load())
-	if err == nil && c.o.Digest != "" {
-		err = h.digest(c.o.Digest)
-	}
-	if err == nil && c.o.SASL != nil {
-		err = c.o.SASL(server, h.token)
+	if err == nil {
+		err = c.o.Login.prove(ctx, server, h)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -62,23 +58,6 @@ func (c *Client) connectTo(ctx context.Context, server string) (*conn, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-func (c *Client) dial(ctx context.Context, server string) (net.Conn, error) {
-	var d net.Dialer
-	raw, err := d.DialContext(ctx, "tcp", server)
-	if err != nil || c.o.TLS == nil {
-		return raw, err
-	}
-	config := c.o.TLS.Clone()
-	if host, _, err := net.SplitHostPort(server); err == nil && config.ServerName == "" {
-		config.ServerName = host
-	}
-	wrapped := tls.Client(raw, config)
-	if err := wrapped.HandshakeContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("tls: %w", err), raw.Close())
-	}
-	return wrapped, nil
 }
 
 // handshake is a connection before questions are pipelined on it.
@@ -162,6 +141,10 @@ func (h *handshake) exchange(request []byte) ([]byte, error) {
 	if _, err := h.net.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(request))), request...)); err != nil {
 		return nil, err
 	}
+	return h.frame()
+}
+
+func (h *handshake) frame() ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(h.in, size[:]); err != nil {
 		return nil, err

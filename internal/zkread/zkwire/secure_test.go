@@ -1,6 +1,7 @@
 package zkwire_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -50,7 +51,10 @@ func TestATLSMemberIsVerifiedByItsName(t *testing.T) {
 	s.Put("/a", []byte("1"))
 	addr, trust := behindTLS(t, s)
 	secure := func(c *tls.Config) *zkwire.Client {
-		out := zkwire.New(zkconnect.Address{Servers: []string{addr}}, zkwire.Options{TLS: c})
+		dial := func(ctx context.Context, server string) (net.Conn, error) {
+			return (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", server)
+		}
+		out := zkwire.New(zkconnect.Address{Servers: []string{addr}}, zkwire.Options{Login: zkwire.Login{Dial: dial}})
 		t.Cleanup(out.Close)
 		return out
 	}
@@ -67,24 +71,24 @@ func TestATLSMemberIsVerifiedByItsName(t *testing.T) {
 func TestTheSASLHookExchangesTokensOnEachNewConnection(t *testing.T) {
 	s := server(t)
 	logins := 0
-	c := client(t, s, "", zkwire.Options{SASL: func(member string, exchange func([]byte) ([]byte, error)) error {
+	c := client(t, s, "", zkwire.Options{Login: zkwire.Login{SASL: func(_ context.Context, member string, exchange func([]byte) ([]byte, error)) error {
 		logins++
 		answer, err := exchange([]byte("me"))
 		if err == nil && (string(answer) != "challenge to me" || member != s.Addr()) {
 			t.Errorf("%s answered %q", member, answer)
 		}
 		return err
-	}})
+	}}})
 	read(t, c, ops(zkwire.Data, "/"))
 	s.Drop()
 	read(t, c, ops(zkwire.Data, "/"))
 	if logins != 2 {
 		t.Errorf("%d logins over two connections", logins)
 	}
-	refused := client(t, s, "", zkwire.Options{SASL: func(_ string, exchange func([]byte) ([]byte, error)) error {
+	refused := client(t, s, "", zkwire.Options{Login: zkwire.Login{SASL: func(_ context.Context, _ string, exchange func([]byte) ([]byte, error)) error {
 		_, err := exchange(nil)
 		return err
-	}})
+	}}})
 	if _, err := refused.Sync(t.Context()); !errors.Is(err, zkwire.ErrRefused) {
 		t.Errorf("got %v", err)
 	}

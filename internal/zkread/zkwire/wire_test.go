@@ -210,9 +210,9 @@ func TestTheNextMemberAnswersForADeadOne(t *testing.T) {
 func TestWrongCredentialsAreRefusedOnce(t *testing.T) {
 	s := server(t)
 	s.Demand("kafka:right")
-	read(t, client(t, s, "", zkwire.Options{Digest: "kafka:right"}), ops(zkwire.Data, "/"))
+	read(t, client(t, s, "", zkwire.Options{Login: digest("kafka:right")}), ops(zkwire.Data, "/"))
 	before := s.Requests()
-	err := client(t, s, "", zkwire.Options{Digest: "kafka:s3cret"}).Read(t.Context(), ops(zkwire.Data, "/"), func(int, zkwire.Result) error { return nil })
+	err := client(t, s, "", zkwire.Options{Login: digest("kafka:s3cret")}).Read(t.Context(), ops(zkwire.Data, "/"), func(int, zkwire.Result) error { return nil })
 	if !errors.Is(err, zkwire.ErrRefused) || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
@@ -229,4 +229,8 @@ func TestAReaderThatIsClosedSaysSo(t *testing.T) {
 	if _, err := c.Sync(t.Context()); err == nil {
 		t.Error("a closed reader answers")
 	}
+}
+
+func digest(userPassword string) zkwire.Login {
+	return zkwire.Login{Digest: func(context.Context) (string, error) { return userPassword, nil }}
 }
