@@ -29,7 +29,10 @@ func TestOpen(t *testing.T) {
 	if n, err := Open(config.Access{Kind: "local"}); err != nil || n == nil {
 		t.Errorf("local: %v, %v", n, err)
 	}
-	for _, kind := range []string{"ssh", "wrapper", "manual"} {
+	if n, err := Open(config.Access{Kind: "wrapper", Argv: []string{"env"}}); err != nil || n == nil {
+		t.Errorf("wrapper: %v, %v", n, err)
+	}
+	for _, kind := range []string{"ssh", "manual"} {
 		if _, err := Open(config.Access{Kind: kind}); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: error %v, want unsupported", kind, err)
 		}

@@ -12,7 +12,12 @@ func Open(access config.Access) (Node, error) {
 	switch access.Kind {
 	case "local":
 		return NewLocal(), nil
-	case "ssh", "wrapper", "manual":
+	case "wrapper":
+		if len(access.Argv) == 0 {
+			return nil, errNoPrefix
+		}
+		return NewWrapper(access.Argv), nil
+	case "ssh", "manual":
 		return nil, fmt.Errorf("access kind %s: %w", access.Kind, ErrUnsupported)
 	default:
 		return nil, fmt.Errorf("access kind %q is unknown: want local, ssh, wrapper or manual", access.Kind)
