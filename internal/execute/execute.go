@@ -62,6 +62,7 @@ type Blobs interface {
 type Executor struct {
 	m           config.Migration
 	nodes       map[int32]remote.Node
+	service     remote.Node // this machine, where hooks run
 	blobs       Blobs
 	zk          *zkread.Reader
 	controllers *kafkaread.Controllers
@@ -80,7 +81,7 @@ type Client interface {
 
 // New opens the ways to the nodes; nothing is contacted yet.
 func New(m config.Migration, blobs Blobs) (*Executor, error) {
-	e := &Executor{m: m, cluster: connect.Canary(m.Kafka), nodes: map[int32]remote.Node{}, blobs: blobs}
+	e := &Executor{m: m, cluster: connect.Canary(m.Kafka), nodes: map[int32]remote.Node{}, service: remote.NewLocal(), blobs: blobs}
 	for _, n := range m.Nodes {
 		node, err := remote.Open(n.Access)
 		if err != nil {
@@ -140,6 +141,8 @@ func (e *Executor) Do(ctx context.Context, t Task) (Result, error) {
 		return e.revertZnodes(ctx)
 	case plan.MetadataWrite:
 		return e.writeMetadata(ctx)
+	case plan.FreezeHook, plan.ThawHook, plan.BeforeNode, plan.AfterNode:
+		return e.hook(ctx, t)
 	default:
 		return Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}
@@ -162,7 +165,8 @@ func (e *Executor) Probe(ctx context.Context, t Task) (Probed, string, error) {
 	case plan.RunDrill:
 		return ProbedNotDone, "the service ended while the drill ran: the node is brought back, the drill is measured anew", nil
 	case plan.CreateTopic, plan.DeleteTopic, plan.SaveZnodes, plan.ElectPreferred, plan.VerifyCanary,
-		plan.SaveImage, plan.Archive, plan.Disable, plan.MetadataWrite:
+		plan.SaveImage, plan.Archive, plan.Disable, plan.MetadataWrite,
+		plan.FreezeHook, plan.ThawHook, plan.BeforeNode, plan.AfterNode:
 		return ProbedNotDone, "safe to repeat", nil
 	default:
 		return ProbedUnknown, "", fmt.Errorf("no such action %q", t.Action.Kind)

@@ -244,11 +244,7 @@ func command(ctx context.Context, node remote.Node, n config.Node, what string, 
 	if res.Exit == 0 {
 		return nil
 	}
-	text := strings.TrimSpace(res.Stderr)
-	if text == "" {
-		text = strings.TrimSpace(res.Stdout)
-	}
-	return fmt.Errorf("%s %s: %s exited %d: %s", what, label(n), argv[0], res.Exit, lastLines(text, 5))
+	return fmt.Errorf("%s %s: %s exited %d: %s", what, label(n), argv[0], res.Exit, said(res))
 }
 
 func lastLines(text string, n int) string {

@@ -93,6 +93,6 @@ func (m *Machine) turnBack(r request, built phases.Built, choice revert.Choice) 
 
 func (m *Machine) buildRevert(to cluster.Phase) (phases.Built, revert.Choice, error) {
 	return phases.BuildRevert(phases.RevertInputs{
-		Inputs: phases.Inputs{Migration: m.live, Snapshot: m.snap, ClusterID: m.state.ClusterID, Phase: to, Located: m.located.Phase, Took: took(m.state), Memo: &m.memo},
+		Inputs: phases.Inputs{Migration: m.live, Snapshot: m.snap, ClusterID: m.state.ClusterID, Phase: to, Located: m.located.Phase, Hooked: m.state.HookedNodes(), Took: took(m.state), Memo: &m.memo},
 		State:  m.state, Content: m.deps.Blobs.Get})
 }

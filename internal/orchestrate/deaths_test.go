@@ -38,9 +38,10 @@ type world struct {
 	s    *simcluster.Store
 }
 
-// swept is the cluster of the sweeps: as slow to read as one of many nodes.
+// swept is the cluster of the sweeps: as slow to read as one of many nodes, and
+// with hooks, in which a service can die too.
 func swept() *simcluster.Cluster {
-	return simcluster.New(simcluster.Options{Seed: 1, Reading: 400 * time.Millisecond})
+	return simcluster.New(simcluster.Options{Seed: 1, Reading: 400 * time.Millisecond, Hooks: true})
 }
 
 func gather(c *simcluster.Cluster, s *simcluster.Store, on bool) *deaths {

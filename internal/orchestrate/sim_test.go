@@ -206,6 +206,9 @@ func judge(t *testing.T, c *simcluster.Cluster, s *simcluster.Store, ok bool, la
 	if err != nil {
 		t.Fatal(err)
 	}
+	if frozen, aside := c.Frozen(); frozen || len(aside) > 0 {
+		t.Errorf("at the end the hooks left others frozen: %t, and nodes aside: %v", frozen, aside)
+	}
 	w := whole{entries: len(entries), end: c.End(), starts: c.Starts()}
 	for _, e := range c.Effects() {
 		if e.Action.Kind == plan.RunDrill {

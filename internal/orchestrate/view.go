@@ -22,12 +22,12 @@ func (m *Machine) view(now time.Time) gates.View {
 	}
 	v.Plan, v.Revert = m.state.Run.Plan.Phase, m.state.Run.Plan.Revert
 	if step, ok := m.state.OpenStep(); ok {
-		v.Step = &gates.Step{ID: step.ID, Kind: step.Kind, Batch: m.state.Left(step.Batch), Mode: step.Mode, Opened: true,
+		v.Step = &gates.Step{ID: step.ID, Kind: m.state.Run.Plan.Between(step).Kind, Batch: m.state.Left(step.Batch), Mode: step.Mode, Opened: true,
 			NotBefore: m.state.Run.LastEffect, Baseline: m.state.Run.Baseline, Impact: step.Impact}
 		return v
 	}
 	if next := phases.NextStep(m.state, m.snap, m.inv); next.Step != nil {
-		v.Step = &gates.Step{ID: next.Step.ID, Kind: next.Step.Kind, Batch: m.state.Left(next.Step.Batch), Mode: next.Step.Mode,
+		v.Step = &gates.Step{ID: next.Step.ID, Kind: m.state.Run.Plan.Between(*next.Step).Kind, Batch: m.state.Left(next.Step.Batch), Mode: next.Step.Mode,
 			NotBefore: m.state.Run.LastEffect, Impact: next.Step.Impact}
 	}
 	return v

@@ -23,7 +23,7 @@ func actions(s State, step plan.Step, in Situation, now time.Time) (Decision, bo
 			doubt = append(doubt, a)
 		case st.Failed:
 			failed = true
-		case !st.OK:
+		case !st.OK && a.Kind != plan.AfterNode: // those come once the step's gates pass
 			undone = append(undone, a)
 		}
 	}
@@ -69,25 +69,27 @@ func beginsDisturbance(s State, step plan.Step, todo []plan.Action) bool {
 	return untouched(s, step) || slices.ContainsFunc(todo, func(a plan.Action) bool { return a.Kind == plan.Stop })
 }
 
-// untouched: no action of the open step has succeeded.
+// untouched: no action of the open step has succeeded, hooks apart: they may
+// take long, and change nothing that is judged.
 func untouched(s State, step plan.Step) bool {
-	return !slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return s.Run.Actions[a.ID].OK })
+	return !slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return s.Run.Actions[a.ID].OK && !a.Kind.Hook() })
 }
 
 // awaitsBefore: the open step's gates before it are what holds it now.
 func awaitsBefore(s State, step plan.Step) bool {
 	var undone []plan.Action
 	for _, a := range s.work(step) {
-		if !s.Run.Actions[a.ID].OK {
+		if !s.Run.Actions[a.ID].OK && a.Kind != plan.AfterNode {
 			undone = append(undone, a)
 		}
 	}
 	return len(undone) > 0 && beginsDisturbance(s, step, lowestStage(undone))
 }
 
-// unfinished: an action of the open step is still to be performed.
+// unfinished: an action of the open step that its gates after it wait for is
+// still to be performed.
 func unfinished(s State, step plan.Step) bool {
-	return slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return !s.Run.Actions[a.ID].OK })
+	return slices.ContainsFunc(s.work(step), func(a plan.Action) bool { return !s.Run.Actions[a.ID].OK && a.Kind != plan.AfterNode })
 }
 
 // afterFailure starts what we stopped with whatever whole file is on disk,

@@ -171,8 +171,13 @@ func (s *State) intend(i Intent, e Event) error {
 	if s.Run.Open != i.Step {
 		return fmt.Errorf("step %q is not the open one (%q)", i.Step, s.Run.Open)
 	}
-	if step, _ := s.OpenStep(); !hasAction(step, i.Action) {
+	step, _ := s.OpenStep()
+	at := slices.IndexFunc(step.Actions, func(a plan.Action) bool { return a.ID == i.Action })
+	if at < 0 {
 		return fmt.Errorf("step %s has no action %q", i.Step, i.Action)
+	}
+	if act := step.Actions[at]; act.Kind == plan.BeforeNode && act.Node != nil {
+		s.Hooked[*act.Node] = true
 	}
 	a := s.Run.Actions[i.Action]
 	if a.Begun.IsZero() {
@@ -198,7 +203,9 @@ func (s *State) end(o Outcome, e Event) error {
 	a.Running, a.OK, a.Failed, a.Ended, a.Detail = false, o.OK, !o.OK, e.Time, o.Detail
 	a.Unclean, a.Died = a.Unclean || o.Unclean, a.Died && !o.OK
 	s.Run.Actions[o.Action] = a
-	s.Run.LastEffect = e.Time
+	if !isAfterNode(step, o.Action) {
+		s.Run.LastEffect = e.Time // that hook follows the gates of its step, which need not be judged anew for it
+	}
 	for _, act := range step.Actions {
 		if act.ID == o.Action && o.OK {
 			s.effect(step, act, e.Time)
@@ -214,6 +221,10 @@ func hasAction(step plan.Step, id string) bool {
 	return slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return a.ID == id })
 }
 
+func isAfterNode(step plan.Step, id string) bool {
+	return slices.ContainsFunc(step.Actions, func(a plan.Action) bool { return a.ID == id && a.Kind == plan.AfterNode })
+}
+
 // effect records what a successful action changed in the world.
 func (s *State) effect(step plan.Step, a plan.Action, at time.Time) {
 	switch {
@@ -225,6 +236,8 @@ func (s *State) effect(step plan.Step, a plan.Action, at time.Time) {
 	case a.Kind == plan.Stop && a.Node != nil && step.Kind == plan.StopControllers:
 		s.Down[*a.Node] = true
 		s.begin(step, at)
+	case a.Kind == plan.AfterNode && a.Node != nil:
+		delete(s.Hooked, *a.Node)
 	case a.Kind == plan.MetadataWrite:
 		s.finish(at, true)
 	case a.Kind == plan.CreateTopic:

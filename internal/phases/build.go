@@ -26,6 +26,7 @@ type Inputs struct {
 	Adopt bool
 	// DrillsPassed in this attempt are not asked for again.
 	DrillsPassed []string
+	Hooked       []int32                     // nodes whose hook before_node ran and whose after_node is still owed
 	Took         map[plan.StepKind][]float64 // seconds, measured in this migration
 	Memo         *Memo                       // of earlier plans of this migration
 }
@@ -49,6 +50,7 @@ func Build(in Inputs) (Built, error) {
 	if err := b.phase(in.Phase); err != nil {
 		return Built{}, fmt.Errorf("plan %s: %w", in.Phase, err)
 	}
+	b.freeze()
 	b.keepFiles()
 	g := in.Migration.Gates
 	p := plan.Plan{Name: in.Migration.Name, ClusterID: in.ClusterID, Phase: in.Phase, Steps: b.steps,
@@ -68,7 +70,11 @@ type builder struct {
 	common   *common // what all renderings of this plan share
 }
 
-func (b *builder) add(s plan.Step) {
+func (b *builder) add(s plan.Step) { b.steps = append(b.steps, b.whole(b.aroundNodes(s))) }
+
+// whole is a step with every list there, so that none reads as null, and with
+// its expected time.
+func (b *builder) whole(s plan.Step) plan.Step {
 	for _, list := range []*[]string{&s.Before, &s.Done, &s.Impact, &s.Warnings} {
 		if *list == nil {
 			*list = []string{}
@@ -84,7 +90,7 @@ func (b *builder) add(s plan.Step) {
 		s.Diffs = []plan.Diff{}
 	}
 	s.Expected = expected(s, b.in.Took)
-	b.steps = append(b.steps, s)
+	return s
 }
 
 func (b *builder) phase(p cluster.Phase) error {
@@ -383,6 +389,7 @@ func join(ids []int32) string {
 func BuildDrill(m config.Migration, clusterID, kind string) (plan.Plan, error) {
 	b := builder{in: Inputs{Migration: m, Phase: cluster.DualWrite}}
 	b.drill(kind)
+	b.freeze()
 	p := plan.Plan{Name: m.Name, ClusterID: clusterID, Phase: cluster.DualWrite, Steps: b.steps, AdHoc: true}
 	return p.Seal()
 }

@@ -37,6 +37,7 @@ func BuildRevert(in RevertInputs) (Built, revert.Choice, error) {
 		}
 	}
 	back.warn()
+	b.freeze()
 	g := in.Migration.Gates
 	p := plan.Plan{Name: in.Migration.Name, ClusterID: in.ClusterID, Phase: in.Phase, Revert: true, Steps: b.steps,
 		Limits: plan.Limits{GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, StepTimeout: g.StepTimeout, MaxFactAge: g.MaxFactAge}}

@@ -34,12 +34,18 @@ func Conflicts(s State, m config.Migration) []string {
 }
 
 func conflict(a plan.Action, m config.Migration) string {
-	if a.Node == nil {
-		return ""
+	var n config.Node
+	if a.Node != nil {
+		var ok bool
+		if n, ok = m.Node(*a.Node); !ok {
+			return fmt.Sprintf("node %d is no longer in migrations.yaml", *a.Node)
+		}
 	}
-	n, ok := m.Node(*a.Node)
-	if !ok {
-		return fmt.Sprintf("node %d is no longer in migrations.yaml", *a.Node)
+	if a.Kind.Hook() {
+		if now := hookNow(a, m, n); !slices.Equal(a.Argv, now) {
+			return fmt.Sprintf("the hook %s was approved as %q and is now %q", a.ID, a.Argv, now)
+		}
+		return ""
 	}
 	switch a.Kind {
 	case plan.Stop:

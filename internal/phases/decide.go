@@ -180,7 +180,7 @@ func await(s State, step plan.Step, in Situation, now time.Time) Decision {
 				What: id + " ended without a clean shutdown (no shutdown line, no .kafka_cleanshutdown)",
 				ToDo: "its ISR is full again; look why the stop was not clean, then `migrator retry` goes on with the next batch"}}
 		}
-		return Decision{Verb: CloseStep, Step: step}
+		return closing(s, step, in)
 	}
 	since := Latest(s.Run.OpenedAt, s.Run.LastEffect, s.Run.ResumedAt, in.Progress)
 	if step.Kind != plan.SoakEnd && step.Kind != plan.SoakBegin && now.Sub(since) > in.StepTimeout && !in.Draining {
@@ -189,6 +189,19 @@ func await(s State, step plan.Step, in Situation, now time.Time) Decision {
 			What: fmt.Sprintf("no progress for %s: %s", in.StepTimeout, why), ToDo: "remove the cause; the step goes on after `migrator retry`"}}
 	}
 	return Decision{Verb: Wait, Step: step, Why: notPassing(s, in, StepKey(step.ID, "done"))}
+}
+
+// closing ends a step, its after_node hooks first.
+func closing(s State, step plan.Step, in Situation) Decision {
+	owed := owedAfter(s, step)
+	switch {
+	case len(owed) == 0:
+		return Decision{Verb: CloseStep, Step: step}
+	case in.Draining:
+		return Decision{Verb: Wait, Step: step, Why: "stopping: no further action is begun"}
+	default:
+		return Decision{Verb: Act, Step: step, Actions: owed, Why: "the node's gates pass: its hook after_node"}
+	}
 }
 
 // ready: the end of a soak also needs its time.

@@ -65,11 +65,13 @@ func (s *State) retry(at time.Time, again []plan.Action) {
 			continue
 		}
 		written[*a.Node] = written[*a.Node] || a.Kind == plan.Write && st.OK
-		failed[*a.Node] = failed[*a.Node] || !st.OK
+		failed[*a.Node] = failed[*a.Node] || !st.OK && a.Kind != plan.AfterNode
 	}
 	for _, a := range step.Actions {
 		st := s.Run.Actions[a.ID]
 		switch {
+		case a.Kind == plan.AfterNode && !st.OK:
+			delete(s.Run.Actions, a.ID)
 		case a.Node == nil || !failed[*a.Node]:
 			died := slices.ContainsFunc(again, func(d plan.Action) bool { return a.Node != nil && *d.Node == *a.Node })
 			if st.Unclean && !died {

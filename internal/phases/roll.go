@@ -216,7 +216,7 @@ func typical(kind plan.StepKind) (seconds float64, ok bool) {
 		return 5, true
 	case plan.Elect:
 		return 3, true
-	case plan.CanaryTopic, plan.CanaryRemove:
+	case plan.CanaryTopic, plan.CanaryRemove, plan.Freeze, plan.Thaw:
 		return 2, true
 	case plan.Adopt:
 		return 0, true

@@ -48,6 +48,8 @@ type State struct {
 	Migrating map[int32]string
 	// Down are controllers that a revert stopped for good.
 	Down map[int32]bool
+	// Hooked are nodes whose hook before_node ran and whose after_node is still owed.
+	Hooked map[int32]bool
 	// Image is the blob with what the metadata log held as the controllers stopped.
 	Image string
 	// Window is the newest time without any controller; nil when there was none.
@@ -96,7 +98,7 @@ type BlockedState struct {
 // New is the state before the first entry.
 func New() State {
 	return State{Attempt: 1, Completed: map[cluster.Phase]time.Time{}, Files: map[int32]string{}, Short: map[string]int{},
-		Canary: map[string]Canary{}, Originals: map[int32]string{}, Wrote: map[int32]bool{}, Migrating: map[int32]string{}, Down: map[int32]bool{}, Lost: map[int32]bool{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
+		Canary: map[string]Canary{}, Originals: map[int32]string{}, Wrote: map[int32]bool{}, Migrating: map[int32]string{}, Down: map[int32]bool{}, Hooked: map[int32]bool{}, Lost: map[int32]bool{}, Restarts: map[int32]time.Time{}, Took: map[plan.StepKind][]time.Duration{}}
 }
 
 // Clone copies the state so that Apply never changes its argument.
@@ -113,6 +115,7 @@ func (s State) clone() State {
 	s.Wrote = maps.Clone(s.Wrote)
 	s.Migrating = maps.Clone(s.Migrating)
 	s.Down = maps.Clone(s.Down)
+	s.Hooked = maps.Clone(s.Hooked)
 	s.Took = maps.Clone(s.Took)
 	if s.Run != nil {
 		r := *s.Run

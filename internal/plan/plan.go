@@ -46,6 +46,8 @@ const (
 	Compare         StepKind = "compare"          // with all controllers down
 	Znodes          StepKind = "znodes"           // epoch, /controller and /migration in one multi
 	Follow          StepKind = "follow"           // every broker knows the new ZooKeeper controller
+	Freeze          StepKind = "freeze"           // the operator's own command before anything else of a plan
+	Thaw            StepKind = "thaw"             // and after everything else
 )
 
 // ActionKind is one effect.
@@ -67,7 +69,21 @@ const (
 	ElectPreferred ActionKind = "elect-preferred"
 	RunDrill       ActionKind = "drill"
 	MetadataWrite  ActionKind = "metadata-write" // until one is accepted: a controller acts again
+	FreezeHook     ActionKind = "freeze"         // hooks run on the service's machine, see Hook
+	ThawHook       ActionKind = "thaw"
+	BeforeNode     ActionKind = "before-node"
+	AfterNode      ActionKind = "after-node" // once the gates of its step pass, whatever its stage
 )
+
+// Hook: a command of the operator's own that runs on the service's machine, not
+// on a node. It may be run again at any time, also beside a run cut off from a
+// killed service.
+func (k ActionKind) Hook() bool {
+	return k == FreezeHook || k == ThawHook || k == BeforeNode || k == AfterNode
+}
+
+// HookStage comes before every other: the hook before a node's step.
+const HookStage = -1
 
 // Action is one effect: what, where, the precondition and how to see it is
 // done. Stage orders actions within a step: all of one stage run together,
@@ -156,6 +172,20 @@ func (p Plan) Step(id string) (Step, bool) {
 		return Step{}, false
 	}
 	return p.Steps[i], true
+}
+
+// Between is the step itself, or for the hooks around a plan the neighbour
+// whose place in the story they share: what a freeze precedes, a thaw follows.
+func (p Plan) Between(s Step) Step {
+	at := slices.IndexFunc(p.Steps, func(o Step) bool { return o.ID == s.ID })
+	switch {
+	case s.Kind == Freeze && at >= 0 && at+1 < len(p.Steps):
+		return p.Steps[at+1]
+	case s.Kind == Thaw && at > 0:
+		return p.Between(p.Steps[at-1])
+	default:
+		return s
+	}
 }
 
 // Seal returns the plan with its digest: SHA-256 over what an approval

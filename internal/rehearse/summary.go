@@ -93,6 +93,8 @@ func (s Seen) stepName(st evidence.Step) string {
 		return strings.TrimPrefix(st.ID, "drill-") + " drill"
 	case plan.SoakEnd:
 		return "soak"
+	case plan.Freeze, plan.Thaw:
+		return "hook " + st.ID
 	case plan.CanaryRemove:
 		return "records read back, canary topic deleted"
 	default:

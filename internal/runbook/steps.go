@@ -42,6 +42,7 @@ func (w *writer) step(i int, s plan.Step) {
 		w.para("**Afterwards**, all of it at once, and again %s later:", w.in.Plan.Limits.PollInterval)
 		w.checks(s.Done, s)
 	}
+	w.afterNodes(s)
 	w.para("Undo: %s.", s.Undo)
 }
 
@@ -58,20 +59,38 @@ func (w *writer) rule(r plan.Rule) {
 
 // actions prints the stages of a step in order; within one they may go side by side.
 func (w *writer) actions(i int, s plan.Step) {
+	todo := slices.DeleteFunc(slices.Clone(s.Actions), func(a plan.Action) bool { return a.Kind == plan.AfterNode })
 	if len(s.Actions) == 0 {
 		w.para("Nothing to do here but to look and to wait.")
+	}
+	if len(todo) == 0 {
 		return
 	}
 	w.para("**Do**")
 	// A plan lists them by node: what is last in a step, such as the stop of the
 	// active controller, only the stages say.
-	sorted := slices.SortedStableFunc(slices.Values(s.Actions), func(a, b plan.Action) int { return cmp.Compare(a.Stage, b.Stage) })
+	sorted := slices.SortedStableFunc(slices.Values(todo), func(a, b plan.Action) int { return cmp.Compare(a.Stage, b.Stage) })
 	for k, a := range sorted {
 		if k > 0 && a.Stage != sorted[k-1].Stage {
 			w.para("When all of that is done:")
 		}
 		w.action(i, s, a)
 	}
+}
+
+// afterNodes are the hooks that wait for the checks of their step.
+func (w *writer) afterNodes(s plan.Step) {
+	for _, a := range s.Actions {
+		if a.Kind == plan.AfterNode {
+			w.hook(a)
+		}
+	}
+}
+
+// hook is a command of the operator's own, given where migrator runs.
+func (w *writer) hook(a plan.Action) {
+	w.para("The hook %s, on the machine where migrator runs; it may be given again:", a.ID)
+	w.code(Shell(a.Argv))
 }
 
 func (w *writer) action(i int, s plan.Step, a plan.Action) {
@@ -97,6 +116,8 @@ func (w *writer) action(i int, s plan.Step, a plan.Action) {
 		w.znodes()
 	case plan.RunDrill:
 		w.drill(a)
+	case plan.FreezeHook, plan.ThawHook, plan.BeforeNode:
+		w.hook(a)
 	default:
 		w.topicAction(a)
 	}

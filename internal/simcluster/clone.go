@@ -14,7 +14,7 @@ func (c *Cluster) Orphan() *Cluster {
 	source := *c.source
 	out := &Cluster{cfg: c.cfg, speed: c.speed, slow: c.slow, source: &source, rng: rand.New(&source), now: c.now, agenda: slices.Clone(c.agenda),
 		nodes: make(map[int32]*node, len(c.nodes)), topics: make(map[string]*topic, len(c.topics)), client: c.client,
-		driver: c.driver, rules: c.rules.clone(), faults: slices.Clone(c.faults), serial: c.serial, minted: c.minted,
+		driver: c.driver, rules: c.rules.clone(), hooks: c.hooks.clone(), faults: slices.Clone(c.faults), serial: c.serial, minted: c.minted,
 		planned: c.planned, changes: c.changes, mirrored: c.mirrored, catching: maps.Clone(c.catching), told: c.told}
 	out.client.running = false
 	same := twins{}

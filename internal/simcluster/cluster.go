@@ -24,6 +24,7 @@ type Options struct {
 	Controllers int           // 0: three
 	Topics      []Topic       // nil: some
 	Soak        time.Duration // in dual-write; 0: thirty seconds
+	Hooks       bool          // with hooks around plans and nodes
 	ByRack      bool          // the brokers of a rack restart together
 	Seed        uint64        // of all durations and choices
 	Speed       float64       // how many times faster the nodes are; 0: once
@@ -57,6 +58,7 @@ type Cluster struct {
 	topics map[string]*topic
 	client client
 	rules  rules
+	hooks  hooks
 	faults []fault
 
 	serial   int // of processes
@@ -75,7 +77,8 @@ func New(o Options) *Cluster {
 	o = o.withDefaults()
 	source := rand.NewPCG(o.Seed, 1)
 	c := &Cluster{cfg: o.migration(), speed: o.Speed, slow: o.Reading, source: source, rng: rand.New(source), now: time.Now(),
-		nodes: map[int32]*node{}, topics: map[string]*topic{}, catching: map[follower]bool{}}
+		nodes: map[int32]*node{}, topics: map[string]*topic{}, catching: map[follower]bool{},
+		hooks: hooks{aside: map[int32]bool{}, fails: map[string]int{}}}
 	c.zk = newZooKeeper()
 	c.quorum = newQuorum()
 	for _, n := range c.cfg.Nodes {

@@ -30,6 +30,9 @@ func (o Options) migration() config.Migration {
 		Canary:    config.Canary{Topic: "__migrator_canary", Interval: 100 * time.Millisecond},
 		Approve:   cluster.Phases(),
 	}
+	if o.Hooks {
+		m.Hooks = simHooks()
+	}
 	if o.ByRack {
 		m.Roll = config.Roll{Batch: "rack", First: "node"}
 	}

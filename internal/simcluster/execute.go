@@ -60,6 +60,8 @@ func (l *Life) Do(ctx context.Context, t execute.Task) (execute.Result, error) {
 	case plan.MetadataWrite:
 		err := l.await(ctx, l.c.cfg.Gates.StepTimeout, "no metadata write was accepted", l.c.writeMetadata)
 		return execute.Result{Detail: "accepted"}, err
+	case plan.FreezeHook, plan.ThawHook, plan.BeforeNode, plan.AfterNode:
+		return l.hook(ctx, t)
 	default:
 		return execute.Result{}, fmt.Errorf("no such action %q", t.Action.Kind)
 	}

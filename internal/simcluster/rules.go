@@ -130,6 +130,7 @@ func (r *rules) judge(c *Cluster, t execute.Task, a told, looked bool) {
 		r.disaster(what + ": performed without its intent in the journal")
 	}
 	r.asApproved(t, what)
+	r.afterFreeze(c, t, what)
 	if a.intents > 1 && !a.ended && !looked {
 		r.disaster(what + ": repeated without a look")
 	}
