@@ -33,7 +33,7 @@ runbook itself does not show.`,
   migrator plan payments --config migrations.yaml --revert initial --runbook --out back > back.md`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := loadMigration(path, args[0])
+			m, err := loadToRender(cmd.Context(), path, args[0])
 			if err != nil {
 				return err
 			}

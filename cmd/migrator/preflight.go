@@ -76,7 +76,7 @@ another service drives the cluster is left to the service.`,
 		Example: "  migrator preflight payments --config migrations.yaml\n  migrator preflight payments --config migrations.yaml --json\n  migrator preflight payments --config migrations.yaml --junit preflight.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := loadMigration(path, args[0])
+			m, err := loadToRender(cmd.Context(), path, args[0])
 			if err != nil {
 				return err
 			}

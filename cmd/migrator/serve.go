@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"migrator/internal/secrets"
 	"migrator/internal/service"
 	"migrator/internal/serving"
 )
@@ -31,6 +34,11 @@ started again with the same data folder.`,
 			file, err := loadFile(path)
 			if err != nil {
 				return err
+			}
+			for i := range file.Migrations {
+				if err := secrets.Fill(cmd.Context(), &file.Migrations[i]); err != nil {
+					return fmt.Errorf("migration %s: %w", file.Migrations[i].Name, err)
+				}
 			}
 			log := newLog(cmd, p.LogLevel)
 			svc, err := service.Open(service.Options{File: file, DataDir: p.DataDir, Log: log})

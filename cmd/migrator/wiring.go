@@ -19,6 +19,7 @@ import (
 	"migrator/internal/client"
 	"migrator/internal/config"
 	"migrator/internal/findings"
+	"migrator/internal/secrets"
 )
 
 // serverFlag is for commands that talk to the service.
@@ -83,6 +84,16 @@ func loadMigration(path, name string) (config.Migration, error) {
 		}
 	}
 	return config.Migration{}, usagef("no migration %q in %s", name, path)
+}
+
+// loadToRender is loadMigration with the settings whose values are secrets read
+// from where they are kept.
+func loadToRender(ctx context.Context, path, name string) (config.Migration, error) {
+	m, err := loadMigration(path, name)
+	if err != nil {
+		return m, err
+	}
+	return m, secrets.Fill(ctx, &m)
 }
 
 func printJSON(w io.Writer, v any) error {

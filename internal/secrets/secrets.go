@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"migrator/internal/config"
+	"migrator/internal/configgen"
 )
 
 const (
@@ -108,6 +109,19 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// fillable reads a secret that may stand in a rendered file. Pages, diffs and
+// plans hide values by their keys, so only such a key may have one.
+func fillable(ctx context.Context, s config.Setting) (config.Secret, error) {
+	if !configgen.Secret(s.Key) {
+		return config.Secret{}, errors.New("its value is secret, and no key of this name is hidden when files are shown: write the value itself, or leave it to one of Kafka's config providers")
+	}
+	value, err := Read(ctx, s.Secret)
+	if err == nil && strings.ContainsAny(value.Reveal(), "\r\n\x00") {
+		err = fmt.Errorf("read a secret from %s: more than one line, which no property can hold", s.Secret)
+	}
+	return value, err
+}
+
 // Fill reads the settings of rendered files whose values are secrets, in place.
 func Fill(ctx context.Context, m *config.Migration) error {
 	for i, n := range m.Nodes {
@@ -116,10 +130,7 @@ func Fill(ctx context.Context, m *config.Migration) error {
 			if s.Secret == nil {
 				continue
 			}
-			value, err := Read(ctx, s.Secret)
-			if err == nil && strings.ContainsAny(value.Reveal(), "\r\n\x00") {
-				err = fmt.Errorf("read a secret from %s: more than one line, which no property can hold", s.Secret)
-			}
+			value, err := fillable(ctx, s)
 			if err != nil {
 				return fmt.Errorf("setting %s of %s %d: %w", s.Key, n.Role, n.ID, err)
 			}

@@ -60,13 +60,17 @@ func TestAnErrorNamesTheSourceAndNeverWhatItSaid(t *testing.T) {
 func TestSettingsAreFilledAndOneThatFailsIsNamed(t *testing.T) {
 	t.Setenv("JAAS", "x required password=p;")
 	m := config.Migration{Nodes: []config.Node{{Node: cluster.Node{ID: 3001, Role: cluster.Controller},
-		Settings: []config.Setting{{Key: "a", Value: "1"}, {Key: "jaas", Secret: &config.SecretSource{Env: "JAAS"}}}}}}
+		Settings: []config.Setting{{Key: "a", Value: "1"}, {Key: "sasl.jaas.config", Secret: &config.SecretSource{Env: "JAAS"}}}}}}
 	if err := secrets.Fill(t.Context(), &m); err != nil || m.Nodes[0].Settings[1].Value != "x required password=p;" {
 		t.Errorf("got %v, %v", m.Nodes[0].Settings, err)
 	}
+	shown := config.Migration{Nodes: []config.Node{{Settings: []config.Setting{{Key: "log.dirs", Secret: &config.SecretSource{Env: "JAAS"}}}}}}
+	if err := secrets.Fill(t.Context(), &shown); err == nil || !strings.Contains(err.Error(), "no key of this name is hidden") {
+		t.Errorf("a secret under a key that is shown: %v", err)
+	}
 	t.Setenv("JAAS", "two\nlines")
 	err := secrets.Fill(context.Background(), &m)
-	if err == nil || !strings.Contains(err.Error(), "setting jaas of controller 3001") || strings.Contains(fmt.Sprint(err), "two") {
+	if err == nil || !strings.Contains(err.Error(), "setting sasl.jaas.config of controller 3001") || strings.Contains(fmt.Sprint(err), "two") {
 		t.Errorf("got %v", err)
 	}
 }
