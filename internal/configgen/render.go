@@ -27,6 +27,7 @@ type Quorum struct {
 	Mode             string // StaticQuorum or DynamicQuorum
 	ListenerName     string
 	ListenerProtocol string
+	Mechanism        string // with which everybody logs in to controllers; "" = not known
 	Voters           []cluster.Node
 }
 
@@ -83,6 +84,9 @@ func render(node cluster.Node, mode cluster.Mode, current []byte, s Settings, ex
 	r := renderer{in: input{node: node, doc: before.clone(), settings: s}, before: before}
 	if takesExtra(node.Role, mode) {
 		r.extra = extra
+	}
+	if own, ok := r.extraValue("sasl.mechanism.controller.protocol"); ok {
+		r.in.settings.Quorum.Mechanism = own
 	}
 	for _, row := range rows {
 		if err := r.apply(row); err != nil {

@@ -293,6 +293,41 @@ func TestAControllerListenerWithSASLAsksForItsOwnSettings(t *testing.T) {
 	}
 }
 
+func TestTheMechanismOfTheControllersListenerIsDerived(t *testing.T) {
+	s := healthy()
+	s.Quorum.ListenerProtocol, s.Quorum.Mechanism = "SASL_SSL", "PLAIN"
+	const mechanism, enabled = "sasl.mechanism.controller.protocol", "listener.name.controller.sasl.enabled.mechanisms"
+	tests := []struct {
+		name      string
+		node      cluster.Node
+		mode      cluster.Mode
+		file      string
+		extra     []Setting
+		mechanism string
+		enabled   string
+	}{
+		{"a broker", broker1(), cluster.ZKMigrating, plainBroker, nil, "PLAIN", ""},
+		{"a controller", controller1(), cluster.KRaftMigrating, "", nil, "PLAIN", "PLAIN"},
+		{"what the settings say wins", controller1(), cluster.KRaftMigrating, "", []Setting{{mechanism, "GSSAPI"}}, "GSSAPI", "GSSAPI"},
+		{"a prepared file has its own", controller1(), cluster.KRaftMigrating, mechanism + "=GSSAPI\n" + enabled + "=GSSAPI,PLAIN\n", nil, "GSSAPI", "GSSAPI,PLAIN"},
+	}
+	for _, tt := range tests {
+		out, err := Render(tt.node, tt.mode, []byte(tt.file), s, append(tt.extra, Setting{"log.dirs", "/m"}))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		got := settingsOf(t, out.File)
+		if got[mechanism] != tt.mechanism || got[enabled] != tt.enabled {
+			t.Errorf("%s: %q and %q, want %q and %q", tt.name, got[mechanism], got[enabled], tt.mechanism, tt.enabled)
+		}
+	}
+	s.Quorum.ListenerProtocol = "SSL"
+	out, err := Render(broker1(), cluster.ZKMigrating, []byte(plainBroker), s, nil)
+	if got := settingsOf(t, out.File); err != nil || got[mechanism] != "" {
+		t.Errorf("without SASL: %q, %v", got[mechanism], err)
+	}
+}
+
 func TestAHugeHostileFileIsHandledInBoundedTime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(plainBroker)

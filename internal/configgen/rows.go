@@ -2,6 +2,7 @@ package configgen
 
 import (
 	"fmt"
+	"strings"
 
 	"migrator/internal/cluster"
 )
@@ -46,7 +47,7 @@ func table(role cluster.Role, mode cluster.Mode, s Settings) ([]row, error) {
 	case role == cluster.Broker && mode == cluster.KRaft:
 		return brokerKRaft(), nil
 	case role == cluster.Controller && mode == cluster.KRaftMigrating:
-		return controllerKRaftMigrating(s.InterBroker), nil
+		return controllerKRaftMigrating(s), nil
 	case role == cluster.Controller && mode == cluster.KRaft:
 		return controllerKRaft(), nil
 	}
@@ -104,7 +105,7 @@ func brokerKRaft() []row {
 	)
 }
 
-func controllerKRaftMigrating(ib InterBroker) []row {
+func controllerKRaftMigrating(s Settings) []row {
 	rows := []row{
 		{op: opSet, key: "process.roles", value: text("controller"), reason: "a dedicated controller", source: manual},
 		{op: opRename, key: "broker.id", to: "node.id", when: func(in input) bool { return !has(in, "node.id") }, reason: "KRaft requires node.id", source: manual},
@@ -113,6 +114,7 @@ func controllerKRaftMigrating(ib InterBroker) []row {
 			when: func(in input) bool { return !has(in, "node.id") }, reason: "its id in the quorum, different from all broker ids", source: manual},
 	}
 	rows = append(rows, quorumRows()...)
+	rows = append(rows, mechanismRows(s)...)
 	rows = append(rows,
 		row{op: opSet, key: "listeners", value: controllerListeners, reason: "the address the other nodes reach it at", source: manual},
 		row{op: opRemove, key: "security.inter.broker.protocol", reason: "Kafka takes it or inter.broker.listener.name, not both", source: "KAFKA-15670"},
@@ -122,7 +124,7 @@ func controllerKRaftMigrating(ib InterBroker) []row {
 		row{op: opSet, key: "zookeeper.connect", value: func(in input) (string, error) { return in.settings.ZooKeeperConnect, nil },
 			reason: "the ensemble to copy from", source: manual},
 	)
-	return append(rows, carriedRows(ib)...)
+	return append(rows, carriedRows(s.InterBroker)...)
 }
 
 // controllerKRaft is the finalize step. The first controller that becomes
@@ -148,7 +150,34 @@ func quorumRows() []row {
 			reason: "the listener of the controllers", source: manual},
 		{op: opSet, key: "listener.security.protocol.map", when: mapLacksListener, value: listenerMap,
 			reason: "a written map switches off Kafka's default, so it names every listener", source: "KAFKA-15670"},
+		{op: opSet, key: "sasl.mechanism.controller.protocol", when: logsIn, own: true, value: controllerMechanism,
+			reason: "how everybody logs in to the controllers; Kafka's default is GSSAPI", source: manualSASL},
 	}
+}
+
+const manualSASL = "Kafka 3.9 manual, authentication using SASL"
+
+// logsIn: the controllers' listener has SASL, and it is known which.
+func logsIn(in input) bool {
+	mechanism, err := controllerMechanism(in)
+	return strings.HasPrefix(in.settings.Quorum.ListenerProtocol, "SASL_") && (err != nil || mechanism != "")
+}
+
+// controllerMechanism is the file's, or the one that migrations.yaml knows.
+func controllerMechanism(in input) (string, error) {
+	now, there, err := plain(in.doc, "sasl.mechanism.controller.protocol")
+	if err != nil || there {
+		return now, err
+	}
+	return in.settings.Quorum.Mechanism, nil
+}
+
+// mechanismRows keep the controllers' listener from asking for every mechanism
+// of sasl.enabled.mechanisms, the brokers' own among them: a controller without
+// a login for each of them does not start.
+func mechanismRows(s Settings) []row {
+	return []row{{op: opSet, key: "listener.name." + strings.ToLower(s.Quorum.ListenerName) + ".sasl.enabled.mechanisms", when: logsIn, own: true, value: controllerMechanism,
+		reason: "else this listener also wants every mechanism of sasl.enabled.mechanisms", source: manualSASL}}
 }
 
 func carriedRows(ib InterBroker) []row {

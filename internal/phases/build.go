@@ -337,10 +337,18 @@ func (b *builder) shared() (common, error) {
 	}
 	b.common = &common{firstBroker: file.SHA256, settings: configgen.Settings{
 		Quorum: configgen.Quorum{Mode: m.Quorum.Mode, ListenerName: m.Quorum.Listener.Name, ListenerProtocol: m.Quorum.Listener.Protocol,
-			Voters: m.Inventory().Controllers},
+			Mechanism: mechanism(m.Quorum.SASL), Voters: m.Inventory().Controllers},
 		ZooKeeperConnect: m.ZooKeeper.Connect, KafkaVersion: m.Kafka.Version, MetadataVersion: ibp, InterBroker: ib,
 	}}
 	return *b.common, nil
+}
+
+// mechanism is with which this program logs in to controllers, and so every node.
+func mechanism(s *config.SASL) string {
+	if s == nil {
+		return ""
+	}
+	return s.Mechanism
 }
 
 // agreedIBP is the inter.broker.protocol.version in effect, which controllers
