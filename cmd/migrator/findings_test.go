@@ -13,6 +13,7 @@ import (
 	"migrator/internal/config"
 	"migrator/internal/findings"
 	"migrator/internal/gates"
+	"migrator/internal/junit"
 )
 
 // TestTheDocumentedFindingsAreTheProgramsOwn keeps docs/findings.md from
@@ -66,7 +67,7 @@ func everyVerdict() preflightDoc {
 func TestJUnitFailsWithWhatBlocksAndNothingElse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "preflight.xml")
 	for range 2 { // over an earlier one
-		if err := writeJUnit(path, everyVerdict()); err != nil {
+		if err := junit.Write(path, junitSuite(everyVerdict())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestJUnitFailsWithWhatBlocksAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got junitSuite
+	var got junit.Suite
 	if err := xml.Unmarshal(data, &got); err != nil {
 		t.Fatalf("%v in\n%s", err, data)
 	}
@@ -87,7 +88,7 @@ func TestJUnitFailsWithWhatBlocksAndNothingElse(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Dir(path) + "/*"); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := writeJUnit(filepath.Join(path, "x.xml"), everyVerdict()); err == nil {
+	if err := junit.Write(filepath.Join(path, "x.xml"), junitSuite(everyVerdict())); err == nil {
 		t.Error("a file below a file was written")
 	}
 }

@@ -1,62 +1,33 @@
 package main
 
 import (
-	"encoding/xml"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"migrator/internal/findings"
+	"migrator/internal/junit"
 )
 
-// junitSuite is one preflight as JUnit XML, which CI servers show: one case a
-// check. Only what blocks fails the suite, as it does the exit code.
-type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string     `xml:"classname,attr"` // preflight.block, preflight.warn, preflight.info
-	Name    string     `xml:"name,attr"`
-	Failure *junitText `xml:"failure"` // found, and it blocks
-	Error   *junitText `xml:"error"`   // cannot be ruled out, and that blocks
-	Skipped *junitText `xml:"skipped"` // says nothing in this phase, or a warning that cannot be seen
-	Out     string     `xml:"system-out,omitempty"`
-}
-
-type junitText struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
-func junit(doc preflightDoc) junitSuite {
-	out := junitSuite{Name: "preflight " + doc.Name, Tests: len(doc.Findings)}
+// junitSuite is one preflight as a report for CI servers: one case a check.
+// Only what blocks fails the suite, as it does the exit code.
+func junitSuite(doc preflightDoc) junit.Suite {
+	var cases []junit.Case
 	for _, f := range doc.Findings {
-		c := junitCase{Class: "preflight." + f.Severity, Name: f.Code + " " + f.Title}
-		text := &junitText{Message: f.Evidence, Text: f.text()}
+		c := junit.Case{Class: "preflight." + f.Severity, Name: f.Code + " " + f.Title}
+		text := &junit.Text{Message: f.Evidence, Text: f.text()}
 		switch {
 		case f.Blocks && f.Verdict == "fail":
-			c.Failure = text
-			out.Failures++
+			c.Failure = text // found, and it blocks
 		case f.Blocks:
-			c.Error = text
-			out.Errors++
+			c.Error = text // cannot be ruled out, and that blocks
 		case f.Verdict == "skipped" || f.Verdict == "unknown":
-			c.Skipped = text
-			out.Skipped++
+			c.Skipped = text // says nothing in this phase, or a warning that cannot be seen
 		case f.Verdict == "fail":
 			c.Out = strings.ToUpper(f.word()) + ": " + f.text()
 		}
-		out.Cases = append(out.Cases, c)
+		cases = append(cases, c)
 	}
-	return out
+	return junit.New("preflight "+doc.Name, cases)
 }
 
 // text is what was seen, where, and what to do about it.
@@ -75,36 +46,6 @@ func (f finding) text() string {
 		fmt.Fprintf(&b, "why: %s (%s)\n", f.Why, f.Reference)
 	}
 	return b.String()
-}
-
-// writeJUnit writes the file whole or not at all: aside, then renamed.
-func writeJUnit(path string, doc preflightDoc) error {
-	data, err := xml.MarshalIndent(junit(doc), "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", path, err)
-	}
-	data = append([]byte(xml.Header), append(data, '\n')...)
-	aside, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = aside.Write(data)
-	for _, next := range []func() error{func() error { return aside.Chmod(0o644) }, aside.Sync} {
-		if err == nil {
-			err = next()
-		}
-	}
-	if closed := aside.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(aside.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(aside.Name()) // the first fault is the one to tell
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 // waived says whether a person has accepted the warning.

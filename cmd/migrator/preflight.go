@@ -14,6 +14,7 @@ import (
 	"migrator/internal/config"
 	"migrator/internal/findings"
 	"migrator/internal/gates"
+	"migrator/internal/junit"
 	"migrator/internal/survey"
 )
 
@@ -98,7 +99,7 @@ another service drives the cluster is left to the service.`,
 			}
 			doc.add(findings.Judge(sv, doc.Phase))
 			if report != "" {
-				if err := writeJUnit(report, doc); err != nil {
+				if err := junit.Write(report, junitSuite(doc)); err != nil {
 					return err
 				}
 			}
