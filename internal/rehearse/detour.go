@@ -3,7 +3,6 @@ package rehearse
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -44,19 +43,21 @@ func newDetour(from cluster.Phase, ids []int32, path func(int32) string) (*detou
 }
 
 // see takes one status in; busy means that the follower has nothing to approve.
-func (d *detour) see(ctx context.Context, f *follower, now status.Status) (busy bool, err error) {
+func (d *detour) see(ctx context.Context, f *follower, now status.Status) (busy, done bool, err error) {
 	switch {
 	case d == nil || d.ended:
-		return false, nil
+		return false, false, nil
 	case d.begun:
-		return d.goingBack(f, now)
+		busy, err := d.goingBack(f, now)
+		return busy, false, err
 	case d.wantsPause(now):
 		d.paused = true
-		return true, f.client.Pause(ctx, Name, client.Command{Actor: actor})
+		return true, false, f.client.Pause(ctx, f.name, client.Command{Actor: actor})
 	case d.there(now):
-		return true, d.turn(ctx, f, now)
+		d.begun, err = f.goBack(ctx, now)
+		return true, false, err
 	default:
-		return d.paused, nil
+		return d.paused, false, nil
 	}
 }
 
@@ -74,27 +75,6 @@ func (d *detour) there(now status.Status) bool {
 		return now.RunStatus == status.Paused
 	}
 	return now.RunStatus == status.NeedsApproval && (d.from != cluster.Load || now.PhaseComplete)
-}
-
-// turn asks for the plan back and starts it by its digest, as a person would.
-func (d *detour) turn(ctx context.Context, f *follower, now status.Status) error {
-	order := client.Command{Actor: actor, To: string(cluster.Initial)}
-	err := f.client.Revert(ctx, Name, order)
-	var refusal *client.Refusal
-	if errors.As(err, &refusal) && refusal.Plan != nil {
-		order.Digest, order.Confirm = refusal.Plan.Digest, Name
-		err = f.client.Revert(ctx, Name, order)
-	}
-	if errors.As(err, &refusal) {
-		fmt.Fprintln(f.out, f.timeline.say(time.Now(), now, "not going back yet: "+refusal.Message))
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("go back from %s: %w", d.from, err)
-	}
-	d.begun = true
-	fmt.Fprintln(f.out, f.timeline.say(time.Now(), now, fmt.Sprintf("going back to plain ZooKeeper, digest %.12s", order.Digest)))
-	return nil
 }
 
 func (d *detour) goingBack(f *follower, now status.Status) (busy bool, err error) {

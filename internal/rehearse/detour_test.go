@@ -61,11 +61,11 @@ func TestAChangedFileBreaksThePromiseOfTheWayBack(t *testing.T) {
 			}
 			write(test.after)
 			d.begun = true
-			f := &follower{out: &strings.Builder{}, timeline: newTimeline(time.Now(), false), detour: d}
-			if busy, err := d.see(t.Context(), f, status.Status{Phase: &initial, RunStatus: status.Reverting}); !busy || err != nil {
+			f := &follower{out: &strings.Builder{}, timeline: newTimeline(time.Now(), false), course: d}
+			if busy, _, err := d.see(t.Context(), f, status.Status{Phase: &initial, RunStatus: status.Reverting}); !busy || err != nil {
 				t.Fatalf("while reverting: busy %t, %v", busy, err)
 			}
-			if busy, err := d.see(t.Context(), f, status.Status{Phase: &initial, RunStatus: status.Waiting}); busy || err != nil {
+			if busy, _, err := d.see(t.Context(), f, status.Status{Phase: &initial, RunStatus: status.Waiting}); busy || err != nil {
 				t.Fatalf("at the end: busy %t, %v", busy, err)
 			}
 			if p := d.promise(); p.Kept != test.kept {

@@ -73,7 +73,7 @@ func follow(t *testing.T, f *fakeService) (string, error) {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	var out strings.Builder
-	follower := follower{client: client.New(server.URL, config.Secret{}), out: &out, timeline: newTimeline(start, false)}
+	follower := follower{client: client.New(server.URL, config.Secret{}), name: Name, out: &out, timeline: newTimeline(start, false), course: (*detour)(nil)}
 	err := follower.follow(t.Context(), time.Minute)
 	return out.String(), err
 }

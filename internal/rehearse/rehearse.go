@@ -22,7 +22,7 @@ import (
 const Name = "rehearsal"
 
 // actor is who the journal names for every approval.
-const actor = "rehearse"
+const actor = "rehearsal"
 
 // Options are what a person chooses; the zero values of Brokers, Soak, Roll
 // and Kafka take the defaults of Defaults.
@@ -91,7 +91,7 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	f := follower{client: s.client, out: o.Stdout, timeline: newTimeline(begun, o.Verbose), detour: back}
+	f := follower{client: s.client, name: Name, out: o.Stdout, timeline: newTimeline(begun, o.Verbose), course: back, began: begun}
 	if err := f.follow(ctx, runLimit+2*o.Soak); err != nil {
 		return s.withEvidence(ctx, o, err)
 	}
