@@ -63,17 +63,18 @@ func TestGoodFilesAreAccepted(t *testing.T) {
 func TestWhatIsLeftOutTakesItsDefault(t *testing.T) {
 	m := load(t, "testdata/minimal.good.yaml")
 	want := config.Migration{
-		Name:      "small",
-		ZooKeeper: config.ZooKeeper{Connect: "127.0.0.1:2181"},
-		Kafka:     config.Kafka{Version: "3.9.2", Bootstrap: []string{"127.0.0.1:9092"}},
-		Quorum:    config.Quorum{Mode: "static", Listener: config.QuorumListener{Name: "CONTROLLER", Protocol: "PLAINTEXT", Port: 9093}},
-		Gates:     config.Gates{GoodPolls: 3, PollInterval: 2 * time.Second, StepTimeout: 10 * time.Minute, MaxFactAge: 15 * time.Second},
-		Soaks:     []config.Soak{{Phase: cluster.Load}, {Phase: cluster.DualWrite, Duration: 5 * time.Second}},
-		Drill:     config.Drill{Phase: cluster.DualWrite, Kinds: []string{"clean", "crash"}, MaxUnavailable: 15 * time.Second},
-		Roll:      config.Roll{Batch: "node", First: "node"},
-		Canary:    config.Canary{Topic: "__migrator_canary", Interval: 100 * time.Millisecond},
-		Approve:   []cluster.Phase{},
-		Nodes:     m.Nodes,
+		Name:        "small",
+		ZooKeeper:   config.ZooKeeper{Connect: "127.0.0.1:2181"},
+		Kafka:       config.Kafka{Version: "3.9.2", Bootstrap: []string{"127.0.0.1:9092"}},
+		Quorum:      config.Quorum{Mode: "static", Listener: config.QuorumListener{Name: "CONTROLLER", Protocol: "PLAINTEXT", Port: 9093}},
+		Gates:       config.Gates{GoodPolls: 3, PollInterval: 2 * time.Second, StepTimeout: 10 * time.Minute, MaxFactAge: 15 * time.Second},
+		Soaks:       []config.Soak{{Phase: cluster.Load}, {Phase: cluster.DualWrite, Duration: 5 * time.Second}},
+		Drill:       config.Drill{Phase: cluster.DualWrite, Kinds: []string{"clean", "crash"}, MaxUnavailable: 15 * time.Second},
+		Roll:        config.Roll{Batch: "node", First: "node"},
+		Canary:      config.Canary{Topic: "__migrator_canary", Interval: 100 * time.Millisecond},
+		Approve:     []cluster.Phase{},
+		Nodes:       m.Nodes,
+		RehearsalAt: config.Problem{Path: "migrations[0].rehearsal", Line: 2, Column: 5},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("defaults differ (-want +got):\n%s", diff)

@@ -276,11 +276,14 @@ func (c *checker) hooks(at string, raw rawMigration, m *Migration) {
 }
 
 func (c *checker) rehearsal(at string, raw rawMigration, m *Migration) {
-	c.boolean(at+".rehearsal", raw.Rehearsal, &m.Rehearsal)
+	here := at + ".rehearsal"
+	c.boolean(here, raw.Rehearsal, &m.Rehearsal)
+	m.RehearsalAt.Path = here
+	m.RehearsalAt.Line, m.RehearsalAt.Column = position(c.doc, here)
 	if raw.RequireRehearsal == nil {
 		return
 	}
-	here := at + ".require_rehearsal"
+	here = at + ".require_rehearsal"
 	if _, ok := c.required(here+".within", raw.RequireRehearsal.Within, "how old the rehearsal may be, such as 720h"); ok {
 		c.positive(here+".within", raw.RequireRehearsal.Within, &m.RequireRehearsal)
 	}

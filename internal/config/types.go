@@ -33,7 +33,8 @@ type Migration struct {
 	Waivers []Waiver
 	Hooks   Hooks
 	// Rehearsal says that the cluster may be driven by `migrator rehearse`.
-	Rehearsal bool
+	Rehearsal   bool
+	RehearsalAt Problem // where that stands or belongs, without a message
 	// RequireRehearsal is the greatest age of the green rehearsal without which
 	// the plan hybrid does not start; 0 = none is asked for.
 	RequireRehearsal time.Duration

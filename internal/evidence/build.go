@@ -9,12 +9,13 @@ import (
 	"migrator/internal/config"
 	"migrator/internal/journal"
 	"migrator/internal/phases"
+	"migrator/internal/plan"
 )
 
 // Build folds a migration's whole journal into its evidence. A journal that
 // does not fit together is an error: half evidence is none.
 func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
-	b := builder{pack: Pack{Name: cfg.Name, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{}, Windows: []Window{},
+	b := builder{canary: map[string]phases.Canary{}, pack: Pack{Name: cfg.Name, Rehearsal: cfg.Rehearsal, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{}, Windows: []Window{},
 		Drill: Drill{Runs: []DrillRun{}}, Accepted: []Accepted{}, Blocked: []Blocked{}, ToolVersion: toolVersion()}}
 	b.pack.Waivers = waivers(cfg)
 	state := phases.New()
@@ -33,7 +34,11 @@ func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
 		state = next
 		b.takeWindow(state.Window)
 	}
-	return b.finish(state), nil
+	list, err := writes(entries)
+	if err != nil {
+		return Pack{}, err
+	}
+	return b.finish(state, list), nil
 }
 
 func waivers(cfg config.Migration) []Waiver {
@@ -61,6 +66,8 @@ func toolVersion() string {
 
 type builder struct {
 	pack Pack
+	// canary has every run's newest figures: the fold forgets those of earlier attempts.
+	canary map[string]phases.Canary
 }
 
 // take notes one event; before is the state without it.
@@ -75,8 +82,8 @@ func (b *builder) take(before phases.State, e phases.Event) {
 	case body.Approved != nil:
 		a := body.Approved
 		b.liftBlock(e)
-		b.pack.Plans = append(b.pack.Plans, Plan{Phase: a.Plan.Phase, Digest: a.Plan.Digest, ApprovedBy: e.Actor, ApprovedAt: e.Time,
-			Confirmed: a.Confirmed, Verdicts: verdicts(a.Verdicts), Attempt: e.Attempt})
+		b.pack.Plans = append(b.pack.Plans, Plan{Phase: a.Plan.Phase, Revert: a.Plan.Revert, Digest: a.Plan.Digest, ApprovedBy: e.Actor, ApprovedAt: e.Time,
+			Confirmed: a.Confirmed, Verdicts: verdicts(a.Verdicts), Attempt: e.Attempt, Planned: planned(a.Plan)})
 	case e.Kind == phases.KindPlanDone, e.Kind == phases.KindPlanVoid:
 		b.endPlan(e)
 	case body.Opened != nil, body.Intent != nil, body.Outcome != nil, body.StepDone != nil:
@@ -90,10 +97,20 @@ func (b *builder) take(before phases.State, e phases.Event) {
 		b.pack.Accepted = append(b.pack.Accepted, Accepted{At: e.Time, By: e.Actor, Gate: a.Gate, Subjects: a.Subjects, Reason: a.Reason})
 	case body.Drill != nil:
 		b.pack.Drill.Runs = append(b.pack.Drill.Runs, drillRun(*body.Drill, e.Time))
+	case body.Canary != nil:
+		b.canary[body.Canary.Run] = *body.Canary
 	case e.Kind == phases.KindFinished:
 		at := e.Time
 		b.pack.Finished = &at
 	}
+}
+
+func planned(p plan.Plan) []Planned {
+	out := make([]Planned, 0, len(p.Steps))
+	for _, s := range p.Steps {
+		out = append(out, Planned{ID: s.ID, Kind: s.Kind, Sentence: s.Sentence})
+	}
+	return out
 }
 
 func (b *builder) leavePhase(at time.Time) {
@@ -122,7 +139,7 @@ func (b *builder) liftBlock(e phases.Event) {
 }
 
 // finish adds what only the whole fold tells.
-func (b *builder) finish(s phases.State) Pack {
+func (b *builder) finish(s phases.State, files []FileSums) Pack {
 	p := b.pack
 	p.ClusterID, p.Attempt = s.ClusterID, s.Attempt
 	if !s.Started.IsZero() {
@@ -135,7 +152,8 @@ func (b *builder) finish(s phases.State) Pack {
 		}
 	}
 	p.Rolls = rolls(p.Steps)
-	c := s.CanaryTotals()
+	p.Files = files
+	c := phases.State{Canary: b.canary}.CanaryTotals()
 	p.Canary = Canary{Sent: c.Sent, Acked: c.Acked, Lost: c.Lost, Unchecked: c.Unchecked, LongestStallMS: millis(c.LongestStall), LongestMetadataStallMS: millis(c.LongestMetadataStall)}
 	return p
 }

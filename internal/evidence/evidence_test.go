@@ -96,7 +96,8 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 	want := Pack{
 		Name: "payments", KafkaVersion: "3.9.2", ClusterID: "A43R", Started: ptr(at(0)), Finished: ptr(at(16)), Attempt: 1,
 		Phases: []Phase{{Phase: cluster.Initial, Entered: at(0), Left: ptr(at(9)), Why: "3 in ZooKeeper mode"}, {Phase: cluster.Load, Entered: at(9), Why: "1 in migration mode"}},
-		Plans:  []Plan{{Phase: cluster.Load, Digest: "d1", ApprovedBy: "ann", ApprovedAt: at(2), Ended: ptr(at(15)), Verdicts: verdicts, Attempt: 1}},
+		Plans: []Plan{{Phase: cluster.Load, Digest: "d1", ApprovedBy: "ann", ApprovedAt: at(2), Ended: ptr(at(15)), Verdicts: verdicts, Attempt: 1,
+			Planned: []Planned{{ID: "roll-broker-1", Kind: plan.Roll, Sentence: "restart broker 1"}}}},
 		Steps: []Step{{Plan: cluster.Load, Digest: "d1", ID: "roll-broker-1", Kind: plan.Roll, Sentence: "restart broker 1", Batch: []int32{1}, Opened: at(3), Done: ptr(at(12)),
 			Actions: []Action{
 				{ID: "write-1", Kind: plan.Write, Node: ptr(int32(1)), Attempts: 1, Tries: []Try{{Intent: at(4), Outcome: ptr(at(5)), OK: ptr(true), Detail: "written"}}},
@@ -110,6 +111,7 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 		Waivers:     []Waiver{{Code: "MIG283", Reason: "scratch topics"}},
 		Accepted:    []Accepted{{At: at(1), By: "ann", Gate: "isr-full", Subjects: []string{"x-0"}, Reason: "scratch"}},
 		Blocked:     []Blocked{{At: at(10), What: "no progress", ToDo: "look", Until: ptr(at(11)), By: "ben"}},
+		Files:       []FileSums{{Node: 1, Path: "/etc/kafka/server.properties", Before: "sha-old", After: "sha-new"}},
 		ToolVersion: got.ToolVersion,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -25,6 +25,9 @@ type File struct {
 // sumsFile is the last file of a pack: a stream without it is not whole.
 const sumsFile = "SHA256SUMS"
 
+// packFile is the pack itself.
+const packFile = "evidence.json"
+
 const readme = `Evidence of one migration from ZooKeeper to KRaft.
 
 evidence.json   what was done, when, on whose word, and what was seen
@@ -51,7 +54,7 @@ func Files(p Pack, entries []journal.Entry, fetch func(sha string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	out := []File{{"README.txt", []byte(readme)}, {"evidence.json", append(doc, '\n')}, {"report.html", report}, {"journal.jsonl", lines}}
+	out := []File{{"README.txt", []byte(readme)}, {packFile, append(doc, '\n')}, {"report.html", report}, {"journal.jsonl", lines}}
 	properties, err := propertiesFiles(entries, fetch)
 	if err != nil {
 		return nil, err
@@ -72,14 +75,6 @@ func journalLines(entries []journal.Entry) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// touched is one node's file over the whole journal: as it was before the first
-// plan that wrote it, and as the last finished write left it.
-type touched struct {
-	node          int32
-	path          string
-	before, after string // SHA-256; empty: no such file
-}
-
 func propertiesFiles(entries []journal.Entry, fetch func(string) ([]byte, error)) ([]File, error) {
 	list, err := writes(entries)
 	if err != nil {
@@ -87,23 +82,25 @@ func propertiesFiles(entries []journal.Entry, fetch func(string) ([]byte, error)
 	}
 	var out []File
 	for _, t := range list {
-		base := fmt.Sprintf("files/%d-%s", t.node, path.Base(strings.ReplaceAll(t.path, `\`, "/")))
-		for _, version := range []struct{ suffix, sha string }{{".before", t.before}, {".after", t.after}} {
+		base := fmt.Sprintf("files/%d-%s", t.Node, path.Base(strings.ReplaceAll(t.Path, `\`, "/")))
+		for _, version := range []struct{ suffix, sha string }{{".before", t.Before}, {".after", t.After}} {
 			if version.sha == "" {
 				continue
 			}
 			content, err := fetch(version.sha)
 			if err != nil {
-				return nil, fmt.Errorf("the file %s of node %d%s: %w", t.path, t.node, version.suffix, err)
+				return nil, fmt.Errorf("the file %s of node %d%s: %w", t.Path, t.Node, version.suffix, err)
 			}
-			out = append(out, File{base + version.suffix, redacted(t.path, content)})
+			out = append(out, File{base + version.suffix, redacted(t.Path, content)})
 		}
 	}
 	return out, nil
 }
 
-func writes(entries []journal.Entry) ([]touched, error) {
-	var out []touched
+// writes are the files as they were before the first plan that wrote them, and
+// as the last finished write left them.
+func writes(entries []journal.Entry) ([]FileSums, error) {
+	out := []FileSums{}
 	var now plan.Plan
 	for _, e := range entries {
 		var body phases.Body
@@ -129,16 +126,16 @@ func writes(entries []journal.Entry) ([]touched, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b touched) int { return int(a.node) - int(b.node) })
+	slices.SortFunc(out, func(a, b FileSums) int { return int(a.Node) - int(b.Node) })
 	return out, nil
 }
 
-func written(list []touched, a plan.Action) []touched {
-	i := slices.IndexFunc(list, func(t touched) bool { return t.node == *a.Node && t.path == a.Path })
+func written(list []FileSums, a plan.Action) []FileSums {
+	i := slices.IndexFunc(list, func(t FileSums) bool { return t.Node == *a.Node && t.Path == a.Path })
 	if i < 0 {
-		return append(list, touched{node: *a.Node, path: a.Path, before: a.Before, after: a.After})
+		return append(list, FileSums{Node: *a.Node, Path: a.Path, Before: a.Before, After: a.After})
 	}
-	list[i].after = a.After
+	list[i].After = a.After
 	return list
 }
 

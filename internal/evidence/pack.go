@@ -12,6 +12,7 @@ import (
 // Pack is evidence.json. Absent is null.
 type Pack struct {
 	Name         string     `json:"name"`
+	Rehearsal    bool       `json:"rehearsal"` // migrations.yaml says that the cluster is one to rehearse on
 	KafkaVersion string     `json:"kafka_version"`
 	ClusterID    string     `json:"cluster_id"`
 	Started      *time.Time `json:"started"`
@@ -28,6 +29,7 @@ type Pack struct {
 	Accepted     []Accepted `json:"accepted"`
 	Waivers      []Waiver   `json:"waivers"`
 	Blocked      []Blocked  `json:"blocked"`
+	Files        []FileSums `json:"files"`
 	ToolVersion  string     `json:"tool_version"`
 }
 
@@ -42,6 +44,7 @@ type Phase struct {
 // Plan is one approval.
 type Plan struct {
 	Phase      cluster.Phase `json:"phase"`
+	Revert     bool          `json:"revert"` // a way back: Phase is where it ends
 	Digest     string        `json:"digest"`
 	ApprovedBy string        `json:"approved_by"`
 	ApprovedAt time.Time     `json:"approved_at"`
@@ -50,6 +53,22 @@ type Plan struct {
 	Void       string        `json:"void"` // why it ended before it was done
 	Verdicts   []Verdict     `json:"verdicts"`
 	Attempt    int           `json:"attempt"`
+	Planned    []Planned     `json:"planned"`
+}
+
+// Planned is a step as it was approved, opened or not.
+type Planned struct {
+	ID       string        `json:"id"`
+	Kind     plan.StepKind `json:"kind"`
+	Sentence string        `json:"sentence"`
+}
+
+// FileSums is a node's file before our first write of it, and after the last.
+type FileSums struct {
+	Node   int32  `json:"node"`
+	Path   string `json:"path"`
+	Before string `json:"before"` // SHA-256; empty: there was none
+	After  string `json:"after"`
 }
 
 // Step is one step of an approved plan, once it was opened.

@@ -53,10 +53,13 @@ func (e *BrokenError) Error() string {
 func (e *BrokenError) ExitCode() int { return 1 }
 
 // interruptedError is a rehearsal that was ended before its end.
-type interruptedError struct{ cause error }
+type interruptedError struct {
+	cause error
+	text  string // empty: that of a throwaway cluster
+}
 
 func (e *interruptedError) Error() string {
-	text := "interrupted: the open step was brought to a safe end, and every process was ended"
+	text := "interrupted: " + orText(e.text, "the open step was brought to a safe end, and every process was ended")
 	if e.cause != nil && !errors.Is(e.cause, context.Canceled) {
 		text += ": " + e.cause.Error()
 	}
@@ -74,7 +77,7 @@ func interrupted(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, &already) {
 		return err
 	}
-	return &interruptedError{err}
+	return &interruptedError{cause: err}
 }
 
 // failedError gives every other failure the exit code of one, whatever code its

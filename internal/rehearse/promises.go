@@ -12,9 +12,9 @@ import (
 
 // Promise is one thing that must hold at the end, and what was seen.
 type Promise struct {
-	Text string
-	Kept bool
-	Seen string
+	Text string `json:"text"`
+	Kept bool   `json:"kept"`
+	Seen string `json:"seen"`
 }
 
 // Broken are the promises that do not hold.

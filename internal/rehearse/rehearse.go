@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,7 +60,7 @@ func run(ctx context.Context, o Options) (err error) {
 	if err := o.complete(time.Now()); err != nil {
 		return err
 	}
-	log, closeLog, err := o.openLog()
+	log, closeLog, err := openLog(o.Out, o.Verbose, o.Stderr)
 	if err != nil {
 		return err
 	}
@@ -143,18 +142,4 @@ func conclude(o Options, seen Seen) error {
 		return &BrokenError{broken}
 	}
 	return nil
-}
-
-// openLog makes the file of the service's log in the evidence folder.
-func (o Options) openLog() (*slog.Logger, func() error, error) {
-	path := filepath.Join(o.Out, "service.log")
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("write the service's log: %w", err)
-	}
-	var to io.Writer = f
-	if o.Verbose {
-		to = io.MultiWriter(f, o.Stderr)
-	}
-	return slog.New(slog.NewTextHandler(to, nil)), f.Close, nil
 }

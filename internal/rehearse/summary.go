@@ -21,15 +21,21 @@ func Summary(s Seen, promises []Promise, out string) string {
 	times(&b, s)
 	failovers(&b, s.Pack)
 	records(&b, s)
-	b.WriteString("Promises\n")
-	for _, p := range promises {
+	b.WriteString("Promises\n" + Promises(promises))
+	fmt.Fprintf(&b, "\nEvidence: %s\n", out)
+	return b.String()
+}
+
+// Promises is a line for each.
+func Promises(list []Promise) string {
+	var b strings.Builder
+	for _, p := range list {
 		word := "kept   "
 		if !p.Kept {
 			word = "BROKEN "
 		}
 		fmt.Fprintf(&b, "  %s %s (%s)\n", word, p.Text, p.Seen)
 	}
-	fmt.Fprintf(&b, "\nEvidence: %s\n", out)
 	return b.String()
 }
 
