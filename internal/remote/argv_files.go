@@ -142,8 +142,26 @@ func (a argvFiles) do(ctx context.Context, at string, stdin []byte, argv ...stri
 }
 
 func (a argvFiles) run(ctx context.Context, stdin []byte, limit int64, argv ...string) (execResult, error) {
-	return a.on.run(ctx, argv, stdin, limit)
+	r, err := a.on.run(ctx, argv, stdin, limit)
+	if err != nil {
+		return execResult{}, &wayError{err}
+	}
+	return r, nil
 }
+
+// wayError is a way to the node that failed. It is never a missing or closed
+// file of the node, though a missing kubectl or key file is one of this machine.
+type wayError struct{ err error }
+
+func (e *wayError) Error() string { return e.err.Error() }
+
+// Is lets through what concerns the way.
+func (e *wayError) Is(target error) bool {
+	return target != fs.ErrNotExist && target != fs.ErrPermission && errors.Is(e.err, target)
+}
+
+// As finds kinds of errors of the way.
+func (e *wayError) As(target any) bool { return errors.As(e.err, target) }
 
 // whyUnread says why a file or folder that was there could not be read.
 func (a argvFiles) whyUnread(ctx context.Context, at string, offset int64, r execResult) error {

@@ -223,16 +223,6 @@ func TestAFolderOfOutputsThatOthersMayEnterIsRefused(t *testing.T) {
 	}
 }
 
-func TestANamedPipeCannotHoldAReader(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newTestLocal(t).ReadFile(t.Context(), path); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("error %v, want not regular", err)
-	}
-}
-
 func outputs(t *testing.T, dir string) []fs.DirEntry {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

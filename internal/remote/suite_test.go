@@ -20,6 +20,7 @@ func testNode(t *testing.T, node Node) {
 	t.Run("read and stat", func(t *testing.T) { testRead(t, node) })
 	t.Run("write", func(t *testing.T) { testWrite(t, node) })
 	t.Run("tail", func(t *testing.T) { testTail(t, node) })
+	t.Run("faults", func(t *testing.T) { testFaults(t, node) })
 }
 
 func testRun(t *testing.T, node Node) {

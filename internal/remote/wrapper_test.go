@@ -1,17 +1,165 @@
 package remote
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
+	"unicode"
 )
 
 func TestWrapper(t *testing.T) {
-	t.Run("env", func(t *testing.T) { testNode(t, NewWrapper([]string{"env"})) })
-	t.Run("busybox", func(t *testing.T) {
-		busybox, err := exec.LookPath("busybox")
-		if err != nil {
-			t.Skip("busybox is not installed")
-		}
-		testNode(t, NewWrapper([]string{busybox}))
+	t.Run("only busybox", func(t *testing.T) { testNode(t, NewWrapper([]string{"env", "PATH=" + onlyBusybox(t)})) })
+	t.Run("another mount namespace and language", func(t *testing.T) {
+		testNode(t, NewWrapper(append(namespace(t), "env", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTING_STYLE=shell", "TZ=Asia/Tokyo")))
 	})
+}
+
+// onlyBusybox is a folder with busybox's commands and no others.
+func onlyBusybox(t *testing.T) string {
+	t.Helper()
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("busybox is not installed")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(busybox, "--install", "-s", dir).CombinedOutput(); err != nil {
+		t.Skipf("busybox --install: %v: %s", err, out)
+	}
+	return dir
+}
+
+// namespace is the way into a mount namespace, this test's own: what it mounts
+// must show there too.
+func namespace(t *testing.T) []string {
+	t.Helper()
+	prefix := []string{"nsenter", "-t", strconv.Itoa(os.Getpid()), "-m", "--"}
+	if out, err := exec.Command(prefix[0], append(prefix[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("a mount namespace cannot be entered here: %v: %s", err, out)
+	}
+	return prefix
+}
+
+// What stands between us and the node is not the node: nothing that it says or
+// does may pass for a missing file or a process that does not run.
+func TestAWayThatDoesNotLeadToTheNode(t *testing.T) {
+	for name, prefix := range map[string][]string{
+		"fails and says nothing":     {"false"},
+		"succeeds and says nothing":  {"true"},
+		"prints what it should run":  {"echo"},
+		"never stops talking":        {"yes"},
+		"greets before each answer":  {"sh", "-c", `echo Welcome to b1; "$@"`, "-"},
+		"gives a terminal":           {"sh", "-c", `"$@" | sed "s/$/\r/"`, "-"},
+		"is no program":              {"/no/such/kubectl", "exec", "--"},
+		"cannot find the container":  {"sh", "-c", "echo 'Error response from daemon: No such container: kafka-1' >&2; exit 1"},
+		"answers in colours":         {"sh", "-c", `printf '\033[2J\033[31m%s\n' "$(seq 1 9999)"; exit 3`},
+		"waits for ever to do so":    {"sh", "-c", "exec sleep 600"},
+		"leaves a child with a pipe": {"sh", "-c", "sleep 5 & exit 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			path := filepath.Join(t.TempDir(), "a")
+			put(t, path, "a=1\n", 0o600)
+			node := NewWrapper(prefix)
+			if info, err := node.Stat(ctx, path); err == nil {
+				t.Errorf("stat %+v", info)
+			}
+			if data, err := node.ReadFile(ctx, path); err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				t.Errorf("read %q, %v", data, err)
+			}
+			if tailed, err := node.Tail(ctx, path, Cursor{}); err == nil {
+				t.Errorf("tail %+v", tailed)
+			}
+			err := node.WriteFile(ctx, path, nil, WriteOptions{Expect: Expect{Absent: true}})
+			var changed *ChangedError
+			if err == nil || errors.As(err, &changed) {
+				t.Errorf("write: %v", err)
+			}
+			for _, c := range err.Error() {
+				if c != '\n' && !unicode.IsPrint(c) {
+					t.Fatalf("message with %q: %q", c, err)
+				}
+			}
+			r, err := node.Run(ctx, []string{"test", "-f", path})
+			var notStarted *NotStartedError
+			if !errors.As(err, &notStarted) {
+				t.Errorf("run %+v, %v", r, err)
+			}
+			wantsWhole(t, path, "a=1\n")
+		})
+	}
+}
+
+func TestAContainerThatIsGoneIsNoAnswer(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	node := NewWrapper([]string{"sh", "-c", `test ! -e "$0" || exit 1; "$@"`, gone})
+	running := []string{"sh", "-c", "exit 1"}
+	if r, err := node.Run(t.Context(), running); err != nil || r.Exit != 1 {
+		t.Fatalf("%+v, %v; want no", r, err)
+	}
+	put(t, gone, "", 0o600)
+	if r, err := node.Run(t.Context(), running); err == nil {
+		t.Errorf("%+v; the container is gone, and the process was said not to run", r)
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := node.Run(t.Context(), running); err != nil || r.Exit != 1 {
+		t.Errorf("back again: %+v, %v", r, err)
+	}
+}
+
+func TestWhoMayNotReadOrWriteIsTold(t *testing.T) {
+	nobody := []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"}
+	if err := exec.Command(nobody[0], append(nobody[1:], "true")...).Run(); err != nil {
+		t.Skipf("only root may become somebody else: %v", err)
+	}
+	node := NewWrapper(nobody)
+	dir, err := os.MkdirTemp("", "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	readable, secret, closed := filepath.Join(dir, "readable"), filepath.Join(dir, "secret"), filepath.Join(dir, "closed")
+	put(t, readable, "a=1\n", 0o644)
+	put(t, secret, "a=1\n", 0o600)
+	if err := os.Mkdir(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(closed, "a"), "a=1\n", 0o644)
+	expected := WriteOptions{Expect: Expect{SHA256: Sum([]byte("a=1\n"))}}
+	for name, try := range map[string]func() error{
+		"read":                       func() error { _, err := node.ReadFile(t.Context(), secret); return err },
+		"read in a closed folder":    func() error { _, err := node.ReadFile(t.Context(), filepath.Join(closed, "a")); return err },
+		"missing in a closed folder": func() error { _, err := node.Stat(t.Context(), filepath.Join(closed, "none")); return err },
+		"tail":                       func() error { _, err := node.Tail(t.Context(), secret, Cursor{}); return err },
+		"write":                      func() error { return node.WriteFile(t.Context(), readable, []byte("a=2\n"), expected) },
+	} {
+		if err := try(); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: error %v, want permission denied", name, err)
+		}
+	}
+	if err := os.RemoveAll(closed); err != nil {
+		t.Fatal(err)
+	}
+	wantsWhole(t, readable, "a=1\n")
+	// Who may write into the folder, but not give the file to its owner, must not take it.
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.WriteFile(t.Context(), readable, []byte("a=2\n"), expected); err == nil || !strings.Contains(err.Error(), "keep its owner 0:0") {
+		t.Errorf("error %v, want that the owner cannot be kept", err)
+	}
+	wantsWhole(t, readable, "a=1\n")
 }

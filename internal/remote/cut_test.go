@@ -1,0 +1,119 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// errCut is a way to a node that broke: whether the command ran is unknown.
+var errCut = errors.New("the connection broke")
+
+// cuts are the ways in which the command at which a way breaks can end, and
+// whether all later ones fail too.
+var cuts = []struct {
+	name  string
+	stays bool
+	end   func(run func([]byte) execResult, stdin []byte) (execResult, error)
+}{
+	{"not run, and no answer", true, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{}, errCut }},
+	{"run, and no answer", true, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		run(stdin)
+		return execResult{}, errCut
+	}},
+	{"run, no answer, and the way is back", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		run(stdin)
+		return execResult{}, errCut
+	}},
+	{"half of standard input, and no answer", true, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		run(stdin[:len(stdin)/2])
+		return execResult{}, errCut
+	}},
+	{"half of standard input, unnoticed", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		return run(stdin[:len(stdin)/2]), nil
+	}},
+	{"half of standard output, unnoticed", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		r := run(stdin)
+		r.stdout = r.stdout[:len(r.stdout)/2]
+		return r, nil
+	}},
+	{"not run, exit 1 and nothing said", false, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
+	{"run, exit 1 and nothing said", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+		run(stdin)
+		return execResult{exit: 1}, nil
+	}},
+	{"not run, exit 1 and nothing said, from then on", true, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
+}
+
+// A write of which any single command is cut off leaves the old file or the new
+// one, whole, and can be done again.
+func TestAWriteCutOffAtEachCommand(t *testing.T) {
+	for _, present := range []string{"", "a=1\n"} {
+		for _, cut := range cuts {
+			for at := 0; ; at++ {
+				name := fmt.Sprintf("%q, cut at command %d: %s", present, at, cut.name)
+				if cutWrite(t, name, present, at, cut.stays, cut.end) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// cutWrite says whether the write had fewer commands than the cut is at.
+func cutWrite(t *testing.T, name, present string, at int, stays bool, end func(func([]byte) execResult, []byte) (execResult, error)) bool {
+	const after = "a=2\nand more\n"
+	path := filepath.Join(t.TempDir(), "server.properties")
+	options := WriteOptions{Expect: Expect{Absent: true}}
+	if present != "" {
+		put(t, path, present, 0o604)
+		options = WriteOptions{Expect: Expect{SHA256: Sum([]byte(present))}}
+	}
+	reached, back := false, false
+	c := &tools{fault: func(nth int, run func([]byte) execResult, stdin []byte) (execResult, error) {
+		if back || nth < at || nth > at && !stays {
+			return run(stdin), nil
+		}
+		reached = true
+		return end(run, stdin)
+	}}
+	node := operations[argvFiles]{argvFiles{c}}
+	err := node.WriteFile(t.Context(), path, []byte(after), options)
+	if !reached {
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return true
+	}
+	got, _ := os.ReadFile(path) // none is ""
+	switch {
+	case string(got) != present && string(got) != after:
+		t.Fatalf("%s: torn: %q", name, got)
+	case err == nil && string(got) != after:
+		t.Fatalf("%s: no error, and the file is %q", name, got)
+	case err != nil && string(got) == after && !errors.Is(err, ErrInDoubt):
+		t.Fatalf("%s: the file is new, and the error does not say that it may be: %v", name, err)
+	}
+	var changed *ChangedError
+	if errors.As(err, &changed) {
+		t.Fatalf("%s: nobody changed it: %v", name, err)
+	}
+	back = true
+	if string(got) == present {
+		if err := node.WriteFile(t.Context(), path, []byte(after), options); err != nil {
+			t.Fatalf("%s: again: %v", name, err)
+		}
+		wantsWhole(t, path, after)
+	}
+	if present != "" {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o604 {
+			t.Fatalf("%s: mode %v, %v", name, info.Mode(), err)
+		}
+		if kept, err := os.ReadFile(BackupPath(path, Sum([]byte(present)))); err != nil || string(kept) != present {
+			t.Fatalf("%s: kept %q, %v", name, kept, err)
+		}
+	}
+	return false
+}
