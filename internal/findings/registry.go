@@ -354,6 +354,14 @@ func inSecurity() []row {
 			Why: "The controllers do not start.", Reference: "Kafka 3.9 manual, encryption with SSL"}, keylessControllers},
 		{Row{Code: "MIG334", Severity: Block, Kind: gates.Availability, Title: "A file that the controllers' settings name is not on a controller.",
 			Why: "The controller does not start.", Reference: "Kafka 3.9 manual, encryption with SSL"}, missingControllerFiles},
+		{Row{Code: "MIG335", Severity: Warn, Title: "A node has no login for the controllers' listener in its file or settings.",
+			Why: "It never reaches the controllers, or as a controller does not start.", Reference: "Kafka 3.9 manual, authentication using SASL"}, noLogin},
+		{Row{Code: "MIG336", Severity: Block, Kind: gates.Safety, Copy: true, Title: "migrator is no super user of the controllers.",
+			Why: "Until the copy the metadata log has no ACL: controllers answer super users alone, and without their answers no step can be proven.", Reference: "KIP-801"}, noSuperUserOfControllers},
+		{Row{Code: "MIG337", Severity: Block, Kind: gates.Availability, Title: "migrator lacks a right.",
+			Why: "A step stops in the middle at the first question that is refused.", Reference: "Kafka 3.9 manual, authorization and ACLs"}, missingRights},
+		{Row{Code: "MIG338", Severity: Warn, Title: "By which name the cluster knows migrator cannot be told.",
+			Why: "Whether it has its rights shows only when it is refused.", Reference: "Kafka 3.9 manual, customizing SSL user names"}, untoldPrincipal},
 	}
 }
 

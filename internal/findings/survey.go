@@ -11,6 +11,7 @@ type Survey struct {
 	Migration config.Migration
 	Snapshot  facts.Snapshot // files, meta.properties, registrations and the rest that gates judge too
 
+	Us   Us
 	Tree facts.Fact[Tree] // every znode of Kafka's below the chroot
 
 	// Asked of brokers over Kafka's protocol.

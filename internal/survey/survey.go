@@ -20,6 +20,7 @@ const session = 10 * time.Second
 // progress (may be nil) tells how many znodes are read of how many seen.
 func Read(ctx context.Context, m config.Migration, snap facts.Snapshot, progress func(done, seen int)) (findings.Survey, error) {
 	s := findings.Survey{Migration: m, Snapshot: snap}
+	s.Us = findings.Us{Brokers: subject(ctx, m.Kafka.TLS), Controllers: subject(ctx, m.Quorum.TLS)}
 	brokers(ctx, m, &s)
 	zk, err := connect.Reader(m.ZooKeeper, session)
 	if err != nil {
@@ -45,4 +46,15 @@ func tree(ctx context.Context, zk *zkread.Reader, progress func(done, seen int))
 		return facts.Unknown[findings.Tree](findings.Bounded(err.Error()), source, begun)
 	}
 	return facts.Known(findings.NewTree(nodes), source, begun)
+}
+
+// subject is whose certificate we show.
+func subject(ctx context.Context, t *config.TLS) facts.Fact[string] {
+	const source = "our own certificate"
+	begun := time.Now()
+	name, err := connect.Subject(ctx, t)
+	if err != nil {
+		return facts.Unknown[string](findings.Bounded(err.Error()), source, begun)
+	}
+	return facts.Known(name, source, begun)
 }
