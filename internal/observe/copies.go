@@ -17,7 +17,7 @@ func (o *Observer) keptCopyReads(want Want) []read {
 	var reads []read
 	for _, n := range o.m.Nodes {
 		if slices.Contains(want.Kept, n.ID) {
-			reads = append(reads, o.onNode(question(o, fmt.Sprintf("copies beside %s of %s %d", n.Properties, n.Role, n.ID), byID(kept, n.ID),
+			reads = append(reads, o.onNode(n, question(o, fmt.Sprintf("copies beside %s of %s %d", n.Properties, n.Role, n.ID), byID(kept, n.ID),
 				func(ctx context.Context) ([]facts.KeptFile, error) { return o.keptCopies(ctx, n) })))
 		}
 	}
@@ -25,7 +25,7 @@ func (o *Observer) keptCopyReads(want Want) []read {
 }
 
 func (o *Observer) keptCopies(ctx context.Context, n config.Node) ([]facts.KeptFile, error) {
-	machine, err := o.sources.nodes.open(n.Access)
+	machine, err := o.machine(n)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestCopiesOfEarlierFilesAreReadWhereTheyAreWanted(t *testing.T) {
 	const content = "broker.id=1\n"
 	at := remote.BackupPath("/etc/kafka.properties", remote.Sum([]byte(content)))
 	s := healthy()
-	here := shelf{machine: machine{files: map[string]string{"/etc/kafka.properties": "node.id=1\n", at: content}}, names: []string{"kafka.properties", strings.TrimPrefix(at, "/etc/")}}
+	here := &shelf{machine: machine{files: map[string]string{"/etc/kafka.properties": "node.id=1\n", at: content}}, names: []string{"kafka.properties", strings.TrimPrefix(at, "/etc/")}}
 	s.nodes.open = func(config.Access) (remote.Node, error) { return here, nil }
 	o := newObserver(threeAndThree(), Deps{}, s)
 	defer closed(t, o)

@@ -64,7 +64,7 @@ func (o *Observer) lineReads(want Want) []read {
 			continue
 		}
 		source := fmt.Sprintf("log lines of %s %d", l.node.Role, id)
-		reads = append(reads, o.onNode(question(o, source, byID(lines, id), func(ctx context.Context) (facts.Lines, error) {
+		reads = append(reads, o.onNode(l.node, question(o, source, byID(lines, id), func(ctx context.Context) (facts.Lines, error) {
 			return o.pollLines(ctx, l)
 		})))
 	}
@@ -103,7 +103,7 @@ func (o *Observer) pollLines(ctx context.Context, l *nodeLog) (facts.Lines, erro
 }
 
 func (o *Observer) openLogs(n config.Node, from []noderead.FileCursor) (follower, error) {
-	machine, err := o.sources.nodes.open(n.Access)
+	machine, err := o.machine(n)
 	if err != nil {
 		return nil, err
 	}

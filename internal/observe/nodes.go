@@ -33,14 +33,14 @@ func (o *Observer) nodeReads(want Want) []read {
 		if !want.looksAt(n.ID) {
 			continue
 		}
-		reads = append(reads, o.onNode(question(o, fmt.Sprintf("running command of %s %d", n.Role, n.ID), byID(running, n.ID),
+		reads = append(reads, o.onNode(n, question(o, fmt.Sprintf("running command of %s %d", n.Role, n.ID), byID(running, n.ID),
 			func(ctx context.Context) (bool, error) { return o.isRunning(ctx, n) })))
 		if want.Files {
-			reads = append(reads, o.onNode(question(o, fmt.Sprintf("file %s of %s %d", n.Properties, n.Role, n.ID), byID(files, n.ID),
+			reads = append(reads, o.onNode(n, question(o, fmt.Sprintf("file %s of %s %d", n.Properties, n.Role, n.ID), byID(files, n.ID),
 				func(ctx context.Context) (facts.File, error) { return o.file(ctx, n) })))
 		}
 		if want.Meta {
-			reads = append(reads, o.onNode(question(o, fmt.Sprintf("meta.properties of %s %d", n.Role, n.ID), byID(meta, n.ID),
+			reads = append(reads, o.onNode(n, question(o, fmt.Sprintf("meta.properties of %s %d", n.Role, n.ID), byID(meta, n.ID),
 				func(ctx context.Context) ([]facts.MetaProperties, error) { return o.metaProperties(ctx, n) })))
 		}
 	}
@@ -74,9 +74,27 @@ func keep[T any](nodes []config.Node, earlier map[int32]facts.Fact[T], now *map[
 	return whole
 }
 
-func (o *Observer) onNode(r read) read {
+// onNode gives a node that is not this machine more time: what is asked there
+// takes several commands, each of which connects anew where kubectl leads to it.
+func (o *Observer) onNode(n config.Node, r read) read {
 	r.turns, r.limit = o.turns, commandLimit
+	if n.Access.Kind == "ssh" || n.Access.Kind == "wrapper" {
+		r.wait = farLimit
+	}
 	return r
+}
+
+// machine opens the way to a node once: a way that is opened is tried first.
+func (o *Observer) machine(n config.Node) (remote.Node, error) {
+	if opened, ok := o.machines.Load(n.ID); ok {
+		return opened.(remote.Node), nil
+	}
+	machine, err := o.sources.nodes.open(n.Access)
+	if err != nil {
+		return nil, err
+	}
+	opened, _ := o.machines.LoadOrStore(n.ID, machine)
+	return opened.(remote.Node), nil
 }
 
 // isRunning asks the node's own command: 0 is yes, 1 to 4 no (3 is what
@@ -85,7 +103,7 @@ func (o *Observer) isRunning(ctx context.Context, n config.Node) (bool, error) {
 	if len(n.Commands.Running) == 0 {
 		return false, errors.New("no running command is configured")
 	}
-	machine, err := o.sources.nodes.open(n.Access)
+	machine, err := o.machine(n)
 	if err != nil {
 		return false, err
 	}
@@ -106,7 +124,7 @@ func (o *Observer) isRunning(ctx context.Context, n config.Node) (bool, error) {
 // file reads a node's properties file; a missing one is an answer. A file
 // that says no mode keeps its hash, so drift is seen however broken it is.
 func (o *Observer) file(ctx context.Context, n config.Node) (facts.File, error) {
-	machine, err := o.sources.nodes.open(n.Access)
+	machine, err := o.machine(n)
 	if err != nil {
 		return facts.File{}, err
 	}
@@ -127,7 +145,7 @@ func (o *Observer) file(ctx context.Context, n config.Node) (facts.File, error) 
 // metaProperties reads the meta.properties of every folder a node formats or
 // writes to: a controller's are configured, a broker's are in its own file.
 func (o *Observer) metaProperties(ctx context.Context, n config.Node) ([]facts.MetaProperties, error) {
-	machine, err := o.sources.nodes.open(n.Access)
+	machine, err := o.machine(n)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"migrator/internal/canary"
@@ -16,10 +17,11 @@ import (
 	"migrator/internal/facts"
 )
 
-// Limits of one reader. A round never waits longer than readLimit for a read,
-// however many of them hang.
+// Limits of one reader. A round never waits longer than readLimit for a read, or
+// farLimit, however many of them hang: one that hangs is not asked again meanwhile.
 const (
 	readLimit = 2 * time.Second
+	farLimit  = 6 * time.Second  // of a read on another machine
 	scanLimit = 30 * time.Second // of a whole reading of the topics in ZooKeeper
 	closeWait = 5 * time.Second
 )
@@ -59,19 +61,20 @@ type Want struct {
 // Observer reads one cluster. It opens what it needs when it needs it and
 // opens it again when that failed. Its methods may be called concurrently.
 type Observer struct {
-	m       config.Migration
-	deps    Deps
-	sources sources
-	limit   time.Duration // of one ordinary read
-	rounds  chan struct{} // held by the one round that runs
-	running inFlight
-	turns   chan struct{} // bounds how many nodes are read at once
-	book    addressBook
-	topics  kept[facts.ZKTopics]
-	minISR  kept[map[string]int]
-	finding kept[facts.Preflight]
-	logs    map[int32]*nodeLog // one for each node of the inventory
-	seen    facts.Snapshot     // machine facts of earlier rounds; belongs to the round whose turn it is
+	m        config.Migration
+	deps     Deps
+	sources  sources
+	limit    time.Duration // of one ordinary read
+	rounds   chan struct{} // held by the one round that runs
+	running  inFlight
+	turns    chan struct{} // bounds how many nodes are read at once
+	machines sync.Map      // of remote.Node by node id
+	book     addressBook
+	topics   kept[facts.ZKTopics]
+	minISR   kept[map[string]int]
+	finding  kept[facts.Preflight]
+	logs     map[int32]*nodeLog // one for each node of the inventory
+	seen     facts.Snapshot     // machine facts of earlier rounds; belongs to the round whose turn it is
 }
 
 // New describes the cluster to read and waits for no connection: a cluster that

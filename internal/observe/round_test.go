@@ -447,6 +447,40 @@ func TestAFileThatSaysNoModeStillHasItsHash(t *testing.T) {
 	closed(t, o)
 }
 
+// Several commands go to another machine for one answer, and kubectl connects
+// anew for each.
+func TestANodeOnAnotherMachineHasMoreTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := threeAndThree()
+		m.Nodes[0].Access.Kind, m.Nodes[1].Access.Kind, m.Nodes[2].Access.Kind = "local", "wrapper", "ssh"
+		var opened atomic.Int32
+		s := healthy()
+		s.nodes.open = func(config.Access) (remote.Node, error) { opened.Add(1); return farAway{}, nil }
+		m.Nodes = m.Nodes[:3]
+		o := newObserver(m, Deps{}, s)
+		for range 2 {
+			running := o.Round(t.Context(), Want{}).Running
+			if running[1].Known() || !running[2].Known() || !running[3].Known() {
+				t.Errorf("local %s, wrapper %s, ssh %s; want the first unknown", running[1].Cause(), running[2].Cause(), running[3].Cause())
+			}
+		}
+		if opened.Load() != 3 {
+			t.Errorf("the ways were opened %d times, want each once", opened.Load())
+		}
+		closed(t, o)
+	})
+}
+
+// farAway answers after four seconds.
+type farAway struct{ machine }
+
+func (farAway) Run(context.Context, []string) (remote.Result, error) {
+	timer := time.NewTimer(4 * time.Second)
+	defer timer.Stop()
+	<-timer.C
+	return remote.Result{}, nil
+}
+
 func TestManyDeadNodesAreAskedNoMoreThanThirtyTwoAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := threeAndThree()

@@ -83,7 +83,7 @@ func (o operations[F]) ReadFile(ctx context.Context, path string) ([]byte, error
 // WriteFile follows symbolic links, so that a linked file stays a link. The
 // file's folder must exist.
 func (o operations[F]) WriteFile(ctx context.Context, path string, data []byte, options WriteOptions) error {
-	ctx, cancel := limited(ctx, fileLimit)
+	ctx, cancel := limited(ctx, writeLimit)
 	defer cancel()
 	return writeFile(ctx, o.on, path, data, options)
 }

@@ -20,8 +20,9 @@ const (
 
 // Limits for a context that brings no deadline of its own.
 const (
-	runLimit  = 10 * time.Minute
-	fileLimit = 30 * time.Second
+	runLimit   = 10 * time.Minute
+	fileLimit  = 30 * time.Second
+	writeLimit = 2 * time.Minute // some twenty commands where only commands lead to the node
 )
 
 // Node is one machine to run commands and move files on.

@@ -26,15 +26,15 @@ const connectLimit = 3 * time.Second
 // reach tries connections from the node: this process does it where the node
 // is this machine, else a tool that the node has.
 func reach(ctx context.Context, n config.Node, list []findings.Connection) []findings.Reach {
+	machine, failed := remote.Open(n.Access)
 	var out []findings.Reach
 	for _, c := range list {
 		result := fact(ctx, "a connection from "+n.Name(), func(ctx context.Context) (findings.Reached, error) {
 			if n.Access.Kind == "local" {
 				return dial(ctx, c.To)
 			}
-			machine, err := remote.Open(n.Access)
-			if err != nil {
-				return "", err
+			if failed != nil {
+				return "", failed
 			}
 			return fromAfar(ctx, looker{machine: machine, node: n}, c.To)
 		})
