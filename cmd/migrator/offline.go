@@ -153,7 +153,7 @@ func (s *seen) build(m config.Migration) (phases.Built, error) {
 	if !s.located.OK {
 		return phases.Built{}, fmt.Errorf("%s", s.located.Why)
 	}
-	return phases.Build(phases.Inputs{Migration: m, Snapshot: s.snap, ClusterID: s.clusterID, Phase: s.offered, Located: s.located.Phase})
+	return phases.Build(phases.Inputs{Migration: m, Snapshot: s.snap, ClusterID: s.clusterID, Attempt: 1, Phase: s.offered, Located: s.located.Phase})
 }
 
 // buildBack makes the plan of a way back. Without a journal the original files

@@ -37,6 +37,22 @@ func (c *checker) commands(s source, in filler, n *Node, m Migration) {
 		}
 		in.format = cmd.key == "format"
 		*cmd.to = c.argv(at, raw, in)
+		if in.format && controller {
+			c.initialControllers(at, *cmd.to, m.Quorum.Mode)
+		}
+	}
+}
+
+// initialControllers: a dynamic quorum's folders are formatted with its first
+// voters (KIP-853), and a static one's refuse to be.
+func (c *checker) initialControllers(at string, argv []string, mode string) {
+	named := slices.ContainsFunc(argv, func(a string) bool { return strings.Contains(a, "{initial_controllers}") })
+	switch {
+	case len(argv) == 0:
+	case mode == "dynamic" && !named:
+		c.add(at, "quorum.mode is dynamic, whose folders are formatted with the first voters: add \"--initial-controllers={initial_controllers}\"")
+	case mode == "static" && named:
+		c.add(at, "quorum.mode is static, whose folders are formatted without {initial_controllers}")
 	}
 }
 

@@ -91,9 +91,7 @@ func (c *checker) kafka(at string, raw rawMigration, m *Migration) {
 
 func (c *checker) quorum(at string, raw rawMigration, m *Migration) {
 	q := raw.Quorum
-	if c.word(at+".mode", q.Mode, []string{"static", "dynamic"}, &m.Quorum.Mode) && m.Quorum.Mode == "dynamic" {
-		c.add(at+".mode", "dynamic is not supported by this version yet: use static")
-	}
+	c.word(at+".mode", q.Mode, []string{"static", "dynamic"}, &m.Quorum.Mode)
 	l := &m.Quorum.Listener
 	if v, ok := c.scalar(at+".listener.name", q.Listener.Name); ok {
 		if !listenerPattern.MatchString(v) {

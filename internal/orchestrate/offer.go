@@ -28,7 +28,7 @@ func (m *Machine) makeOffer() offer {
 	if !ok {
 		return offer{why: "the gates for leaving the phase do not pass"}
 	}
-	built, err := phases.Build(phases.Inputs{Migration: m.live, Snapshot: m.snap, ClusterID: m.state.ClusterID, Phase: phase,
+	built, err := phases.Build(phases.Inputs{Migration: m.live, Snapshot: m.snap, ClusterID: m.state.ClusterID, Attempt: m.state.Attempt, Phase: phase,
 		Located: m.located.Phase, Adopt: m.state.Adopt, DrillsPassed: m.state.PassedDrills(), Hooked: m.state.HookedNodes(), Took: took(m.state), Memo: &m.memo})
 	if err != nil {
 		return offer{why: err.Error(), phase: phase}

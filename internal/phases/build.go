@@ -22,6 +22,7 @@ type Inputs struct {
 	ClusterID string
 	Phase     cluster.Phase // whose plan
 	Located   cluster.Phase
+	Attempt   int // which migration of this cluster it is, from 1
 	// Adopt: nothing is recorded of this cluster although it stands past initial.
 	Adopt bool
 	// DrillsPassed in this attempt are not asked for again.
@@ -148,6 +149,10 @@ func (b *builder) provision() error {
 	if err != nil {
 		return err
 	}
+	told, err := b.formatValues(ibp)
+	if err != nil {
+		return err
+	}
 	for _, n := range m.Nodes {
 		if n.Role != cluster.Controller {
 			continue
@@ -160,7 +165,7 @@ func (b *builder) provision() error {
 		step.Diffs = append(step.Diffs, diff)
 		argv := make([]string, len(n.Commands.Format))
 		for i, a := range n.Commands.Format {
-			argv[i] = strings.NewReplacer("{cluster_id}", b.in.ClusterID, "{metadata_version}", ibp).Replace(a)
+			argv[i] = told.Replace(a)
 		}
 		step.Actions = append(step.Actions,
 			plan.Action{ID: fmt.Sprintf("write-%d", n.ID), Kind: plan.Write, Stage: 0, Node: &n.ID, Path: n.Properties, Before: before, After: after},
