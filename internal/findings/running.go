@@ -178,11 +178,15 @@ func faultyRelease(l *look) {
 	case !ok || !strings.HasPrefix(release, "3."):
 		l.found("kafka.version in migrations.yaml", version+" is no version of Apache Kafka 3", "Write the version of Apache Kafka that the vendor's build is made from, such as 3.9.2.")
 	case release != "3.9":
-		l.found("kafka.version in migrations.yaml", version+": "+faultsBefore39, "Upgrade every broker to the newest 3.9 first.")
+		l.found("kafka.version in migrations.yaml", version+": "+faultsBefore39, upgradeSteps)
 	}
 }
 
 const faultsBefore39 = "dual write stops after a controller's failover (KAFKA-16667), the driver stays inactive after a start-up race (KAFKA-17506), a migration without metadata transactions (KAFKA-17457), a missing inter-broker listener is noticed too late (KAFKA-16468)"
+
+// upgradeSteps are Kafka's own for a rolling upgrade (manual of 3.9, upgrading to 3.9 from 0.8 through 3.8).
+const upgradeSteps = "Upgrade to the newest 3.9 first, and stay in ZooKeeper mode: write the present inter.broker.protocol.version into every broker's file; broker by broker stop, replace the software, start, wait for full ISRs; " +
+	"when all have run well for some days write inter.broker.protocol.version=3.9 and restart each once more. Then write the new kafka.version here."
 
 // newestPatch is the 3.9 release with all fixes of the migration.
 const newestPatch = 2
