@@ -58,6 +58,23 @@ func TestHowProcessesAreStarted(t *testing.T) {
 	})
 }
 
+func TestClocksThatDiffer(t *testing.T) {
+	clock := func(ms int64) Survey {
+		s := machine(1, Machine{ClockAheadMs: known(ms)})
+		s.Migration.Nodes[0].Access.Kind = "ssh"
+		return s
+	}
+	nobody := healthy()
+	nobody.Migration.Nodes[0].Access.Kind = "ssh"
+	judgeAll(t, []seen{
+		{"an hour ahead", clock(3_600_000), "MIG367", Found, "1h0m0s ahead"},
+		{"half a minute behind", clock(-30_000), "MIG367", Found, "30s behind"},
+		{"a slow connection", clock(2_100), "MIG367", Clear, ""},
+		{"this machine's own", healthy(), "MIG367", Clear, ""},
+		{"nobody looked", nobody, "MIG367", Unknown, "broker 1"},
+	})
+}
+
 func TestControllersHaveTheirHeapAndTheirFiles(t *testing.T) {
 	replicas := func(n int, heap int64) Survey {
 		s := machine(3001, Machine{HeapBytes: known(heap)})

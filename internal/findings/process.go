@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
@@ -72,6 +73,34 @@ func shortStops(l *look) {
 		l.unsure("the stop limit of "+strings.Join(unseen[cause], ", ")+": "+cause, "See for yourself that whatever stops the node waits five minutes before it kills it.")
 	}
 }
+
+// clockTolerance is what a synchronised clock never reaches, in milliseconds;
+// reading one through a slow connection costs a second or two.
+const clockTolerance = 10_000
+
+func otherClocks(l *look) {
+	unseen := map[string][]string{}
+	for _, n := range l.s.Migration.Nodes {
+		if n.Access.Kind == "local" {
+			continue // it is this clock
+		}
+		f := l.s.Machines[n.ID].ClockAheadMs
+		ahead, ok := f.Get()
+		switch {
+		case !ok:
+			unseen[f.Cause()] = append(unseen[f.Cause()], n.Name())
+		case ahead > clockTolerance:
+			l.found(n.Name(), fmt.Sprintf("its clock is %s ahead", time.Duration(ahead)*time.Millisecond), setClocks)
+		case ahead < -clockTolerance:
+			l.found(n.Name(), fmt.Sprintf("its clock is %s behind", -time.Duration(ahead)*time.Millisecond), setClocks)
+		}
+	}
+	for _, cause := range slices.Sorted(maps.Keys(unseen)) {
+		l.unsure("the clocks of "+strings.Join(unseen[cause], ", ")+": "+cause, "Compare `date -u` there with `date -u` here.")
+	}
+}
+
+const setClocks = "Let a time service (chrony, systemd-timesyncd) set the clock, on that machine and on this one."
 
 // What a controller's heap must hold: the metadata image and its successor. The
 // figures are rough and on the safe side of Kafka's advice.

@@ -418,6 +418,8 @@ func inLayout() []row {
 			Why: "A controller that runs out of memory in the copy takes the migration with it, and so does its successor.", Reference: "Kafka 3.9 manual, KRaft deployment"}, smallHeaps},
 		{Row{Code: "MIG366", Severity: Warn, Title: "A properties file is made by something else.",
 			Why: "Its next run undoes what was written, and a node that restarts then comes back in the wrong mode.", Reference: "the marks of images, operators and configuration management"}, madeBySomethingElse},
+		{Row{Code: "MIG367", Severity: Warn, Title: "A machine's clock is not this one's.",
+			Why: "A certificate made here is not valid there yet, or no longer; and nobody can put the log lines of a bad night in order.", Reference: "RFC 5280, validity; Kafka 3.9 log4j.properties"}, otherClocks},
 		{Row{Code: "MIG371", Severity: Warn, Title: "One host holds a majority of the controllers.",
 			Why: "Its loss stops the metadata quorum.", Reference: "KIP-595"}, crowdedHost},
 		{Row{Code: "MIG372", Severity: Warn, Title: "One rack holds a majority of the controllers.",

@@ -64,6 +64,8 @@ type Machine struct {
 	StopLimit facts.Fact[*int64]
 	// HeapBytes is the largest heap of the node's JVM, in bytes.
 	HeapBytes facts.Fact[int64]
+	// ClockAheadMs is how far the machine's clock is before this one's, in milliseconds.
+	ClockAheadMs facts.Fact[int64]
 }
 
 // Folder is what is odd in one log folder.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -58,6 +59,7 @@ func lookAt(ctx context.Context, n config.Node, s findings.Survey) findings.Mach
 		}
 	}
 	out.Process = fact(ctx, "process of "+n.Name(), l.process)
+	out.ClockAheadMs = fact(ctx, "date on "+n.Name(), l.clockAhead)
 	unit := fact(ctx, "systemctl show", l.unit)
 	out.StopLimit, out.HeapBytes = stopLimit(unit), heap(out.Process, unit)
 	for _, f := range findings.FilesNeeded(s, n) {
@@ -96,6 +98,22 @@ func (l looker) output(ctx context.Context, argv []string, nothing int) (text st
 		return "", false, fmt.Errorf("%s exited %d: %s", argv[0], r.Exit, findings.Bounded(strings.TrimSpace(r.Stderr)))
 	}
 	return r.Stdout, !r.Truncated, nil
+}
+
+// clockAhead compares with the middle of the question's time; whole seconds are
+// what every date(1) can say.
+func (l looker) clockAhead(ctx context.Context) (int64, error) {
+	begun := time.Now()
+	text, _, err := l.output(ctx, []string{"date", "-u", "+%s"}, 0)
+	if err != nil {
+		return 0, err
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, errors.New("date answers something that is no number")
+	}
+	middle := begun.Add(time.Since(begun) / 2)
+	return seconds*1000 + 500 - middle.UnixMilli(), nil
 }
 
 // folder asks for what is odd only, so that the answer stays small however

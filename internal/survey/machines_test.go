@@ -69,6 +69,13 @@ func TestWhatACommandLineSays(t *testing.T) {
 	}
 }
 
+func TestThisMachinesClockIsNotAheadOfItself(t *testing.T) {
+	ahead, err := looker{machine: remote.NewLocal()}.clockAhead(t.Context())
+	if err != nil || ahead < -5000 || ahead > 5000 {
+		t.Errorf("%d ms, %v", ahead, err)
+	}
+}
+
 func TestStopLimitsOfSystemd(t *testing.T) {
 	for text, want := range map[string]string{
 		"TimeoutStopUSec=1min 30s\n": "90000", "TimeoutStopUSec=5min": "300000", "TimeoutStopUSec=infinity": "none", "TimeoutStopUSec=1h 1min 1s 500ms": "3661500",
