@@ -104,8 +104,8 @@ func list(text string) []string {
 	return items
 }
 
-// hostPort puts an IPv6 address in brackets.
-func hostPort(n cluster.Node) string {
+// HostPort is where a node is reached as host:port; it puts an IPv6 address in brackets.
+func HostPort(n cluster.Node) string {
 	host := n.Host
 	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]"
@@ -116,7 +116,7 @@ func hostPort(n cluster.Node) string {
 func voters(nodes []cluster.Node) string {
 	var items []string
 	for _, n := range nodes {
-		items = append(items, strconv.Itoa(int(n.ID))+"@"+hostPort(n))
+		items = append(items, strconv.Itoa(int(n.ID))+"@"+HostPort(n))
 	}
 	return strings.Join(items, ",")
 }
@@ -124,7 +124,7 @@ func voters(nodes []cluster.Node) string {
 func bootstrapServers(nodes []cluster.Node) string {
 	var items []string
 	for _, n := range nodes {
-		items = append(items, hostPort(n))
+		items = append(items, HostPort(n))
 	}
 	return strings.Join(items, ",")
 }

@@ -96,5 +96,5 @@ func controllerListeners(in input) (string, error) {
 	if strings.HasPrefix(now, name+"://") && !strings.Contains(now, ",") && strings.HasSuffix(strings.TrimSpace(now), ":"+strconv.Itoa(in.node.Port)) {
 		return now, nil
 	}
-	return name + "://" + hostPort(in.node), nil
+	return name + "://" + HostPort(in.node), nil
 }

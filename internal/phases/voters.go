@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 
 	"migrator/internal/cluster"
@@ -23,7 +21,7 @@ const dynamicLevel = "3.9-IV0"
 func initialControllers(clusterID string, attempt int, controllers []cluster.Node) string {
 	out := make([]string, 0, len(controllers))
 	for _, n := range controllers {
-		out = append(out, fmt.Sprintf("%d@%s:%s", n.ID, net.JoinHostPort(n.Host, strconv.Itoa(n.Port)), directoryID(clusterID, attempt, n.ID)))
+		out = append(out, fmt.Sprintf("%d@%s:%s", n.ID, configgen.HostPort(n), directoryID(clusterID, attempt, n.ID)))
 	}
 	return strings.Join(out, ",")
 }
