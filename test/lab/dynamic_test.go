@@ -23,7 +23,7 @@ func TestADynamicQuorumForwardBackAndToTheEnd(t *testing.T) {
 		}
 	}
 	op.goesBack(cluster.Initial, originals)
-	op.drive(10*time.Minute, complete(cluster.Finalize))
+	op.drive(10*time.Minute, finished)
 	if s := op.status(); s.Canary == nil || s.Canary.Lost != 0 {
 		t.Errorf("canary %+v at the end", s.Canary)
 	}

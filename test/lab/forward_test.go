@@ -46,7 +46,7 @@ func TestForwardByRacks(t *testing.T) {
 
 	op.refusesFinalize(offered, soakDigest)
 
-	end := op.drive(6*time.Minute, func(s status.Status) bool { return s.RunStatus == status.Finished })
+	end := op.drive(6*time.Minute, finished)
 	for id, n := range op.starts(c.BrokerIDs()) {
 		if n-before[id] != 2 {
 			t.Errorf("broker %d was restarted %d times, want exactly 2", id, n-before[id])

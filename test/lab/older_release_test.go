@@ -36,7 +36,7 @@ func TestAnOlderReleaseIsRefusedAndMigratesOnceItRuns39(t *testing.T) {
 			originals := op.files(c.BrokerIDs())
 			op.drive(8*time.Minute, complete(cluster.DualWrite))
 			op.goesBack(cluster.Initial, originals)
-			op.drive(10*time.Minute, complete(cluster.Finalize))
+			op.drive(10*time.Minute, finished)
 			if s := op.status(); s.Canary == nil || s.Canary.Lost != 0 {
 				t.Errorf("canary %+v at the end", s.Canary)
 			}

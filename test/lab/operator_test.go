@@ -219,6 +219,9 @@ func (op *operator) drive(limit time.Duration, done func(status.Status) bool) st
 	return s
 }
 
+// finished is the end of drive: the cluster runs without ZooKeeper.
+func finished(s status.Status) bool { return s.RunStatus == status.Finished }
+
 // starts is how often each node was started since the cluster came up.
 func (op *operator) starts(ids []int32) map[int32]int {
 	op.t.Helper()
