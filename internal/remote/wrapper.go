@@ -58,7 +58,8 @@ func (w *Wrapper) Run(ctx context.Context, argv []string) (Result, error) {
 }
 
 // startable tries the prefix once before anything is run: one that only prints
-// its arguments would make every command succeed.
+// its arguments would make every command succeed, and one that hands them to a
+// shell, as [ssh, b1] does, would run others than were meant.
 func (w *Wrapper) startable(ctx context.Context, argv []string) error {
 	if err := startable(ctx, argv); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (w *Wrapper) startable(ctx context.Context, argv []string) error {
 
 // answers says whether a harmless command comes through.
 func (w *Wrapper) answers(ctx context.Context) error {
-	token := rand.Text()
+	token := rand.Text() + ` "a  b" $0` // which a shell changes, and does no harm with
 	r, err := w.on.on.run(ctx, []string{"echo", token}, nil, MaxOutput)
 	switch {
 	case err != nil:
@@ -83,7 +84,7 @@ func (w *Wrapper) answers(ctx context.Context) error {
 	case r.exit != 0:
 		return fmt.Errorf("no command comes through: %w", failure("echo", r))
 	case string(r.stdout) != token+"\n":
-		return fmt.Errorf("no command comes through: instead of running it, the way answers %q", plain(string(r.stdout)))
+		return fmt.Errorf("no command comes through as it is: echo of %q answers %q", token, plain(string(r.stdout)))
 	}
 	return nil
 }

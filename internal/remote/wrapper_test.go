@@ -59,7 +59,7 @@ func TestAWayThatDoesNotLeadToTheNode(t *testing.T) {
 		"is no program":              {"/no/such/kubectl", "exec", "--"},
 		"cannot find the container":  {"sh", "-c", "echo 'Error response from daemon: No such container: kafka-1' >&2; exit 1"},
 		"answers in colours":         {"sh", "-c", `printf '\033[2J\033[31m%s\n' "$(seq 1 9999)"; exit 3`},
-		"waits for ever to do so":    {"sh", "-c", "exec sleep 600"},
+		"waits for ever":             {"sh", "-c", "exec sleep 600"},
 		"leaves a child with a pipe": {"sh", "-c", "sleep 5 & exit 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,6 +96,46 @@ func TestAWayThatDoesNotLeadToTheNode(t *testing.T) {
 			wantsWhole(t, path, "a=1\n")
 		})
 	}
+}
+
+func TestAShellOnTheWayIsNoticed(t *testing.T) {
+	node := NewWrapper([]string{"sh", "-c", `eval "$*"`, "-"}) // as ssh does with its arguments
+	r, err := node.Run(t.Context(), []string{"true"})
+	var notStarted *NotStartedError
+	if !errors.As(err, &notStarted) || !strings.Contains(err.Error(), "as it is") {
+		t.Errorf("%+v, %v; want not started", r, err)
+	}
+}
+
+// Kafka is the first process of many a container: who stops it has no container
+// to run commands in. Then the prefix is a script that tells what is done here
+// from what is done there (docs/guide.md).
+func TestAPrefixOfTheOperatorsOwn(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "kafka-pod")
+	put(t, script, `#!/bin/sh
+pod=$1; shift
+case $1 in
+  pod-start)   : > "$pod.up" ;;
+  pod-stop)    rm -f "$pod.up" ;;
+  pod-running) test -e "$pod.up" ;;
+  *)           exec env "$@" ;;
+esac
+`, 0o700)
+	node := NewWrapper([]string{script, filepath.Join(dir, "kafka-0")})
+	for _, step := range []struct {
+		command string
+		exit    int
+	}{{"pod-running", 1}, {"pod-start", 0}, {"pod-running", 0}, {"pod-stop", 0}, {"pod-running", 1}} {
+		if r, err := node.Run(t.Context(), []string{step.command}); err != nil || r.Exit != step.exit {
+			t.Errorf("%s: %+v, %v; want exit %d", step.command, r, err, step.exit)
+		}
+	}
+	path := filepath.Join(dir, "server.properties")
+	if err := node.WriteFile(t.Context(), path, []byte("a=1\n"), WriteOptions{Expect: Expect{Absent: true}}); err != nil {
+		t.Error(err)
+	}
+	wantsWhole(t, path, "a=1\n")
 }
 
 func TestAContainerThatIsGoneIsNoAnswer(t *testing.T) {
