@@ -196,6 +196,8 @@ func TestAFailedConnectionSaysWhichFileIsToBlame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	old := issue(t, "migrator", &ca, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
+	oldFile, oldKey := file(t, old.certPEM()), file(t, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: old.pkcs8(t)}))
 	wrong := &config.SecretSource{Env: "WRONG"}
 	otherCA := file(t, other.certPEM())
 	for name, row := range map[string]struct {
@@ -206,6 +208,7 @@ func TestAFailedConnectionSaysWhichFileIsToBlame(t *testing.T) {
 		"wrong authority":  {good, config.TLS{CA: otherCA, Cert: certFile, Key: keyFile}, "signed by nobody whom " + otherCA},
 		"expired":          {expired, config.TLS{CA: caFile, Cert: certFile, Key: keyFile}, "expired"},
 		"expired, no name": {expired, config.TLS{CA: caFile, Cert: certFile, Key: keyFile, NoHostCheck: true}, "expired"},
+		"our own expired":  {good, config.TLS{CA: caFile, Cert: oldFile, Key: oldKey}, "our own certificate, " + oldFile + ", ended on 20"},
 		"another host":     {elsewhere, config.TLS{CA: caFile, Cert: certFile, Key: keyFile}, "host_check: false"},
 		"no certificate":   {good, config.TLS{CA: caFile}, "certificate required"},
 		"no TLS":           {plain.Addr().String(), config.TLS{CA: caFile}, "speaks no TLS"},

@@ -36,6 +36,9 @@ func (d *dialer) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	if err != nil {
 		return nil, fmt.Errorf("tls: %w", err)
 	}
+	if err := d.ended(c); err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
 	var plain net.Dialer
 	raw, err := plain.DialContext(ctx, network, addr)
 	if err != nil {
@@ -51,6 +54,21 @@ func (d *dialer) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 		return nil, errors.Join(fmt.Errorf("tls with %s: %w", addr, d.explain(err)), raw.Close())
 	}
 	return conn, nil
+}
+
+// ended says that our own certificate is over. The other side would say so only
+// after the handshake, in the middle of the first answer (TLS 1.3).
+func (d *dialer) ended(c *tls.Config) error {
+	for _, own := range c.Certificates {
+		cert, err := x509.ParseCertificate(own.Certificate[0])
+		if err != nil {
+			return err
+		}
+		if time.Now().After(cert.NotAfter) {
+			return fmt.Errorf("our own certificate, %s, ended on %s: renew it, no restart is needed", d.t.Cert+d.t.Keystore, cert.NotAfter.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
 }
 
 // config gives a copy for one connection.

@@ -98,3 +98,20 @@ func TestLoginsOfTheControllersListener(t *testing.T) {
 		{"every node has one", all, "MIG335", Clear, ""},
 	})
 }
+
+func TestTLSLimitsOfBothSides(t *testing.T) {
+	limited := func(onControllers string) Survey {
+		s := listenerProtocol(everyFile(healthy(), "ssl.enabled.protocols=TLSv1.2\nlisteners=SSL://:9092\nsecurity.inter.broker.protocol=SSL\n"), "SSL")
+		if onControllers == "" {
+			return s
+		}
+		return controllerSetting(s, "listener.name.controller.ssl.enabled.protocols", onControllers)
+	}
+	judgeAll(t, []seen{
+		{"nothing in common (FR-073)", limited("TLSv1.3"), "MIG339", Found, "TLSv1.3, and TLSv1.2 on broker 1"},
+		{"one in common", limited("TLSv1.3, TLSv1.2"), "MIG339", Clear, ""},
+		{"the brokers' own are taken over", limited(""), "MIG339", Clear, ""},
+		{"the brokers have a limit for this listener", controllerSetting(listenerProtocol(everyFile(healthy(), "ssl.cipher.suites=A\nlistener.name.controller.ssl.cipher.suites=B\n"), "SSL"),
+			"ssl.cipher.suites", "B"), "MIG339", Clear, ""},
+	})
+}

@@ -362,6 +362,8 @@ func inSecurity() []row {
 			Why: "A step stops in the middle at the first question that is refused.", Reference: "Kafka 3.9 manual, authorization and ACLs"}, missingRights},
 		{Row{Code: "MIG338", Severity: Warn, Title: "By which name the cluster knows migrator cannot be told.",
 			Why: "Whether it has its rights shows only when it is refused.", Reference: "Kafka 3.9 manual, customizing SSL user names"}, untoldPrincipal},
+		{Row{Code: "MIG339", Severity: Block, Kind: gates.Availability, Title: "Brokers and controllers have no TLS version or cipher in common.",
+			Why: "Controllers form a quorum, and brokers never appear.", Reference: "Kafka 3.9 manual, encryption with SSL"}, tlsLimits},
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"migrator/internal/cluster"
+	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/lab"
 	"migrator/internal/status"
-	"migrator/internal/zkread"
 )
 
 // TestRevertFromLoadAndFromDualWrite goes back from the copy (route c), forward
@@ -149,7 +150,11 @@ func (op *operator) isPlainZooKeeper(originals map[int32]string) {
 			op.t.Errorf("broker %d's file is not what it was:\n%s", id, content)
 		}
 	}
-	zk, err := zkread.Open(op.c.ZooKeeperConnect(), 10*time.Second, zkread.Login{})
+	file, err := config.Load(op.config)
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	zk, err := connect.Reader(file.Migrations[0].ZooKeeper, 10*time.Second)
 	if err != nil {
 		op.t.Fatal(err)
 	}

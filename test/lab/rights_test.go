@@ -49,8 +49,10 @@ type rights struct {
 	mu    sync.Mutex
 	place string // where the migration is
 	seen  map[string]map[string]int
-	done  map[string]int // acts that had their effect, by place
-	wrong []string
+	// judged are the acts of each user that an authorizer answered, by place.
+	judged map[string]map[string]int
+	done   map[string]int // acts that had their effect, by place
+	wrong  []string
 }
 
 // watchRights begins; the test ends it. Brokers are asked directly, so that a
@@ -58,7 +60,7 @@ type rights struct {
 func watchRights(t *testing.T, brokers []string, users ...user) *rights {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rights{t: t, cancel: cancel, place: "plain ZooKeeper", seen: map[string]map[string]int{}, done: map[string]int{}}
+	r := &rights{t: t, cancel: cancel, place: "plain ZooKeeper", seen: map[string]map[string]int{}, judged: map[string]map[string]int{}, done: map[string]int{}}
 	for _, u := range users {
 		for _, broker := range brokers {
 			for name, act := range acts() {
@@ -107,6 +109,14 @@ func (r *rights) note(u user, place, what string, begun time.Time, code int16, e
 		r.seen[place] = map[string]int{}
 	}
 	r.seen[place][u.name+" "+string(got)]++
+	if r.judged[place] == nil {
+		r.judged[place] = map[string]int{}
+	}
+	if got != unavailable {
+		r.judged[place][u.name]++
+	} else if r.seen[place][u.name+" "+string(unavailable)] > 50 {
+		r.judged[place][u.name] += 0 // asked often: it must have been answered some time
+	}
 	if got == passed && code == 0 {
 		r.done[place]++
 	}
@@ -162,6 +172,11 @@ func (r *rights) end() {
 	}
 	slices.Sort(places)
 	for _, place := range places {
+		for who, n := range r.judged[place] {
+			if n == 0 {
+				r.t.Errorf("%s: nothing that %s tried was judged: the test lost its point", place, who)
+			}
+		}
 		r.t.Logf("%s: %v, %d acts had their effect", place, r.seen[place], r.done[place])
 	}
 	r.wrong = nil
