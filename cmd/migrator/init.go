@@ -16,7 +16,7 @@ import (
 )
 
 func newInitCommand() *cobra.Command {
-	var connect, name, out string
+	var connect, name, out, login string
 	var bootstrap []string
 	cmd := &cobra.Command{
 		Use:   "init --zookeeper CONNECT [--out migrations.yaml]",
@@ -24,8 +24,14 @@ func newInitCommand() *cobra.Command {
 		Long: `init reads a cluster's ZooKeeper, changes nothing, and writes a commented
 migrations.yaml: brokers, ids, hosts, racks, listeners, and proposals for the
 controllers. What cannot be known from there is marked "# FILL IN:". A file that
-exists is never overwritten.`,
-		Example: "  migrator init --zookeeper zk1:2181,zk2:2181,zk3:2181/kafka --name payments\n  migrator init --zookeeper zk1:2181 --out -",
+exists is never overwritten.
+
+Where ZooKeeper or the brokers ask who comes, --login names a file with the keys
+tls, sasl and digest below zookeeper and kafka, written as in migrations.yaml:
+
+  zookeeper: {digest: {user: super, password: {env: ZK_PASSWORD}}}
+  kafka: {tls: {ca: /etc/kafka/ca.pem}, sasl: {mechanism: SCRAM-SHA-512, user: migrator, password: {env: KAFKA_PASSWORD}}}`,
+		Example: "  migrator init --zookeeper zk1:2181,zk2:2181,zk3:2181/kafka --name payments\n  migrator init --zookeeper zk1:2181 --out -\n  migrator init --zookeeper zk1:2182 --login login.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" {
@@ -36,7 +42,18 @@ exists is never overwritten.`,
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), survey.DiscoverLimit)
 			defer cancel()
-			c, err := survey.Discover(ctx, connect, bootstrap)
+			var zk config.ZooKeeper
+			var kafka config.Kafka
+			if login != "" {
+				var err error
+				if zk, kafka, err = config.LoadLogin(login); errors.Is(err, fs.ErrNotExist) {
+					return usagef("%v", err)
+				} else if err != nil {
+					return err
+				}
+			}
+			zk.Connect, kafka.Bootstrap = connect, bootstrap
+			c, err := survey.Discover(ctx, zk, kafka)
 			if err != nil {
 				return err
 			}
@@ -46,6 +63,7 @@ exists is never overwritten.`,
 	}
 	cmd.Flags().StringVar(&connect, "zookeeper", "", "the brokers' zookeeper.connect, chroot included")
 	cmd.Flags().StringSliceVar(&bootstrap, "bootstrap", nil, "brokers as host:port, if the registered listeners cannot be reached from here")
+	cmd.Flags().StringVar(&login, "login", "", "a file that says how to get in: TLS, SASL, digest")
 	cmd.Flags().StringVar(&name, "name", "", "a name for the cluster (default: the end of its chroot)")
 	cmd.Flags().StringVar(&out, "out", "migrations.yaml", "the file to write; - is standard output")
 	// Only an unknown flag's name makes this fail.

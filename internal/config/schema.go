@@ -12,16 +12,13 @@ type rawFile struct {
 type rawMigration struct {
 	Name      text `yaml:"name"`
 	ZooKeeper struct {
-		Connect text       `yaml:"connect"`
-		TLS     *rawTLS    `yaml:"tls"`
-		Digest  *rawDigest `yaml:"digest"`
-		SASL    *rawSASL   `yaml:"sasl"`
+		Connect text              `yaml:"connect"`
+		Login   rawZooKeeperLogin `yaml:",inline"`
 	} `yaml:"zookeeper"`
 	Kafka struct {
-		Version   text     `yaml:"version"`
-		Bootstrap texts    `yaml:"bootstrap"`
-		TLS       *rawTLS  `yaml:"tls"`
-		SASL      *rawSASL `yaml:"sasl"`
+		Version   text          `yaml:"version"`
+		Bootstrap texts         `yaml:"bootstrap"`
+		Login     rawKafkaLogin `yaml:",inline"`
 	} `yaml:"kafka"`
 	Quorum struct {
 		Mode     text `yaml:"mode"`

@@ -36,6 +36,23 @@ type Digest struct {
 	Password *SecretSource
 }
 
+type rawZooKeeperLogin struct {
+	TLS    *rawTLS    `yaml:"tls"`
+	Digest *rawDigest `yaml:"digest"`
+	SASL   *rawSASL   `yaml:"sasl"`
+}
+
+type rawKafkaLogin struct {
+	TLS  *rawTLS  `yaml:"tls"`
+	SASL *rawSASL `yaml:"sasl"`
+}
+
+// rawLogin is a file of its own, for a cluster that is only looked at.
+type rawLogin struct {
+	ZooKeeper rawZooKeeperLogin `yaml:"zookeeper"`
+	Kafka     rawKafkaLogin     `yaml:"kafka"`
+}
+
 type rawTLS struct {
 	CA                 text      `yaml:"ca"`
 	Cert               text      `yaml:"cert"`
@@ -131,18 +148,27 @@ func (c *checker) digest(at string, raw *rawDigest) *Digest {
 	return out
 }
 
+func kafkaMechanisms() []string { return []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} }
+
+func (c *checker) zooKeeperLogin(at string, raw rawZooKeeperLogin, m *Migration) {
+	m.ZooKeeper.TLS = c.tls(at+".tls", raw.TLS)
+	m.ZooKeeper.Digest = c.digest(at+".digest", raw.Digest)
+	m.ZooKeeper.SASL = c.sasl(at+".sasl", raw.SASL, "DIGEST-MD5")
+}
+
+func (c *checker) kafkaLogin(at string, raw rawKafkaLogin, m *Migration) {
+	m.Kafka.TLS = c.tls(at+".tls", raw.TLS)
+	m.Kafka.SASL = c.sasl(at+".sasl", raw.SASL, kafkaMechanisms()...)
+}
+
 // clients reads how this program itself gets in. The controllers take the
 // brokers' TLS unless they have their own; never their SASL, since what
 // brokers know from their log (SCRAM) a controller cannot (KAFKA-15513).
 func (c *checker) clients(at string, raw rawMigration, m *Migration) {
-	kafka := []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
-	m.ZooKeeper.TLS = c.tls(at+".zookeeper.tls", raw.ZooKeeper.TLS)
-	m.ZooKeeper.Digest = c.digest(at+".zookeeper.digest", raw.ZooKeeper.Digest)
-	m.ZooKeeper.SASL = c.sasl(at+".zookeeper.sasl", raw.ZooKeeper.SASL, "DIGEST-MD5")
-	m.Kafka.TLS = c.tls(at+".kafka.tls", raw.Kafka.TLS)
-	m.Kafka.SASL = c.sasl(at+".kafka.sasl", raw.Kafka.SASL, kafka...)
+	c.zooKeeperLogin(at+".zookeeper", raw.ZooKeeper.Login, m)
+	c.kafkaLogin(at+".kafka", raw.Kafka.Login, m)
 	m.Quorum.TLS = c.tls(at+".quorum.tls", raw.Quorum.TLS)
-	m.Quorum.SASL = c.sasl(at+".quorum.sasl", raw.Quorum.SASL, kafka...)
+	m.Quorum.SASL = c.sasl(at+".quorum.sasl", raw.Quorum.SASL, kafkaMechanisms()...)
 
 	protocol := m.Quorum.Listener.Protocol
 	secure := slices.Contains([]string{"SSL", "SASL_SSL"}, protocol)

@@ -21,6 +21,9 @@ type Cluster struct {
 	Release   string // of the brokers, such as "3.9"; empty when it cannot be told
 	Bootstrap []string
 	Brokers   []Broker
+	// ZooKeeper and Kafka are how it was looked at: their TLS, SASL and digest.
+	ZooKeeper config.ZooKeeper
+	Kafka     config.Kafka
 	Notes     []string // what a person should know of the discovery
 }
 
@@ -61,6 +64,7 @@ func YAML(c Cluster) string {
 	line("  - name: %s  # what a person types to confirm a step", quote(c.Name))
 	line("    zookeeper:")
 	line("      connect: %s", quote(c.Connect))
+	zooKeeperLogin(line, c.ZooKeeper)
 	line("    kafka:")
 	if c.Release == "" {
 		line("      version: %s the release that every broker runs, all three numbers; such as 3.9.2", Mark)
@@ -68,6 +72,7 @@ func YAML(c Cluster) string {
 		line("      version: %s all three numbers; the brokers answer as %s; such as %s", Mark, oneLine(c.Release), patch(c.Release))
 	}
 	line("      bootstrap: [%s]", strings.Join(quoted(c.Bootstrap), ", "))
+	kafkaLogin(line, c.Kafka)
 	quorum(line, c)
 	brokerDefaults(line)
 	controllerDefaults(line)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"migrator/internal/cluster"
 	"migrator/internal/config"
 )
@@ -80,5 +82,26 @@ func TestControllersCollideWithNoBroker(t *testing.T) {
 	}
 	if ids := cluster.IDs(file.Migrations[0].Inventory().Controllers); ids[0] != 4001 {
 		t.Errorf("controllers %v beside broker 3002", ids)
+	}
+}
+
+// A login with text that YAML could take for its own comes back as it was.
+func TestTheLoginOfADiscoveryStandsInTheDraft(t *testing.T) {
+	c := payments()
+	c.ZooKeeper = config.ZooKeeper{TLS: &config.TLS{CA: "/ca: x.pem", NoHostCheck: true}, Digest: &config.Digest{User: "su,per", Password: &config.SecretSource{Env: "ZK"}},
+		SASL: &config.SASL{Mechanism: "DIGEST-MD5", User: "kafka", Password: &config.SecretSource{Command: []string{"pass", "show", "a, b}"}}}}
+	c.Kafka = config.Kafka{TLS: &config.TLS{Truststore: "/t.p12", TruststorePassword: &config.SecretSource{File: "/s"}, Keystore: "/k.jks", KeystorePassword: &config.SecretSource{Env: "K"}},
+		SASL: &config.SASL{Mechanism: "PLAIN", User: "#me", Password: &config.SecretSource{Env: "P"}}}
+	file, err := config.Parse("draft", []byte(filled(YAML(c))))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, YAML(c))
+	}
+	got := file.Migrations[0]
+	c.ZooKeeper.Connect, c.Kafka.Version, c.Kafka.Bootstrap = c.Connect, "3.9.2", c.Bootstrap
+	if diff := cmp.Diff(c.ZooKeeper, got.ZooKeeper); diff != "" {
+		t.Errorf("zookeeper (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.Kafka, got.Kafka); diff != "" {
+		t.Errorf("kafka (-want +got):\n%s", diff)
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"time"
 
+	"migrator/internal/config"
+	"migrator/internal/connect"
 	"migrator/internal/draft"
-	"migrator/internal/kafkaread"
 	"migrator/internal/zkread"
 )
 
-// Discover looks at a cluster of which nothing but its ZooKeeper is known. A
-// tree without a cluster is zkread.ErrNoClusterID, which names where one was found.
-func Discover(ctx context.Context, connect string, bootstrap []string) (draft.Cluster, error) {
-	c := draft.Cluster{Connect: connect, Bootstrap: bootstrap}
-	zk, err := zkread.Open(connect, session, zkread.Login{})
+// Discover looks at a cluster of which nothing but its ZooKeeper, and how to get
+// in, is known. A tree without a cluster is zkread.ErrNoClusterID, which names where one was found.
+func Discover(ctx context.Context, z config.ZooKeeper, k config.Kafka) (draft.Cluster, error) {
+	c := draft.Cluster{Connect: z.Connect, Bootstrap: k.Bootstrap, ZooKeeper: z, Kafka: k}
+	zk, err := connect.Reader(z, session)
 	if err != nil {
 		return c, err
 	}
@@ -35,15 +36,16 @@ func Discover(ctx context.Context, connect string, bootstrap []string) (draft.Cl
 		c.Notes = append(c.Notes, "not every registration can be read: "+err.Error())
 	}
 	if len(list) == 0 {
-		return c, fmt.Errorf("no broker is registered below /brokers/ids of %s: either none runs, or all run in KRaft mode already", connect)
+		return c, fmt.Errorf("no broker is registered below /brokers/ids of %s: either none runs, or all run in KRaft mode already", z.Connect)
 	}
 	for _, b := range list {
 		c.Brokers = append(c.Brokers, brokerOf(b))
 	}
 	if len(c.Bootstrap) == 0 {
-		c.Bootstrap = bootstrapOf(c.Brokers)
+		c.Bootstrap = bootstrapOf(c.Brokers, k.Protocol())
 	}
-	c.Release = release(ctx, c.Bootstrap, &c.Notes)
+	k.Bootstrap = c.Bootstrap
+	c.Release = release(ctx, k, &c.Notes)
 	return c, nil
 }
 
@@ -74,36 +76,36 @@ func brokerOf(b zkread.BrokerRegistration) draft.Broker {
 	return out
 }
 
-// bootstrapOf prefers the listeners that this program can speak to.
-func bootstrapOf(list []draft.Broker) []string {
-	var plain, other []string
+// bootstrapOf prefers the listeners that this program was told to speak to.
+func bootstrapOf(list []draft.Broker, protocol string) []string {
+	var spoken, other []string
 	for _, b := range list {
 		for _, l := range b.Listeners {
 			if _, _, err := net.SplitHostPort(l.Address); err != nil {
 				continue
 			}
-			if l.Protocol == "PLAINTEXT" {
-				plain = append(plain, l.Address)
+			if l.Protocol == protocol {
+				spoken = append(spoken, l.Address)
 			} else {
 				other = append(other, l.Address)
 			}
 		}
 	}
-	if len(plain) == 0 {
-		plain = other
+	if len(spoken) == 0 {
+		spoken = other
 	}
-	return plain[:min(len(plain), 3)]
+	return spoken[:min(len(spoken), 3)]
 }
 
 // release asks the brokers what they run; they tell no patch level.
-func release(ctx context.Context, bootstrap []string, notes *[]string) string {
+func release(ctx context.Context, k config.Kafka, notes *[]string) string {
 	ctx, cancel := context.WithTimeout(ctx, 3*askLimit)
 	defer cancel()
-	client, err := kafkaread.OpenBrokers(bootstrap)
+	client, err := connect.Brokers(k)
 	if err == nil {
 		defer client.Close()
 	}
-	for _, address := range bootstrap {
+	for _, address := range k.Bootstrap {
 		host, port, splitErr := net.SplitHostPort(address)
 		n, numErr := strconv.Atoi(port)
 		if err != nil || splitErr != nil || numErr != nil {
