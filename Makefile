@@ -2,7 +2,7 @@ KAFKA_VERSION ?= 3.9.2
 OUT ?= bin
 GO ?= go
 
-.PHONY: help build check test nightly sim demo rehearse jars update fix fuzz bench clean
+.PHONY: help build check test nightly sim demo rehearse jars sshd update fix fuzz bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,12 +18,12 @@ check: ## everything that needs no Kafka, under a minute
 	$(GO) vet ./...
 	$(GO) test -short $$($(GO) list ./... | grep -v /test/lab)
 
-test: jars ## all that CI runs, real ZooKeeper and Kafka included
+test: jars sshd ## all that CI runs, real ZooKeeper and Kafka included
 	@test -z "$$(gofmt -l cmd internal test web)" || { echo "gofmt is needed on:"; gofmt -l cmd internal test web; exit 1; }
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 1 -timeout 40m ./...
 
-nightly: jars ## longer matrices: every test with the race detector, 3000 seeds of random faults, every death for real, more on real Kafka
+nightly: jars sshd ## longer matrices: every test with the race detector, 3000 seeds of random faults, every death for real, more on real Kafka
 	MIGRATOR_NIGHTLY=1 SIM_SWEEP=1 SIM_N=3000 $(GO) test -race -count=1 -p 1 -timeout 180m ./...
 
 sim: ## the simulator: a death at every journal entry, 500 seeds of random faults; N=2000 seeds, or SEED=7 alone
@@ -35,6 +35,9 @@ demo: build ## the service and its page on a simulated cluster, no Java
 
 jars: ## get Kafka's and ZooKeeper's jars through Maven into .lab, once
 	@sh internal/lab/jars.sh $(KAFKA_VERSION) .lab/kafka-$(KAFKA_VERSION)
+
+sshd: ## install OpenSSH's server and sudo for the tests of ssh access, as root where they are missing
+	@sh internal/remote/sshtest/install.sh
 
 update: ## rewrite golden files; read the difference before you commit it
 	$(GO) test ./internal/configgen ./internal/config ./internal/runbook ./web ./cmd/migrator -update

@@ -103,12 +103,15 @@ func childEnv(env []string) []string {
 	return kept
 }
 
-func (l *Local) redacted(argv []string) []string {
+func (l *Local) redacted(argv []string) []string { return redactedArgv(argv, l.Redact) }
+
+// redactedArgv is argv as errors may show it.
+func redactedArgv(argv []string, redact func(string) string) []string {
 	out := make([]string, len(argv))
 	for i, a := range argv {
 		out[i] = a
-		if l.Redact != nil {
-			out[i] = l.Redact(a)
+		if redact != nil {
+			out[i] = redact(a)
 		}
 	}
 	return out

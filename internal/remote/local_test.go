@@ -32,7 +32,10 @@ func TestOpen(t *testing.T) {
 	if n, err := Open(config.Access{Kind: "wrapper", Argv: []string{"env"}}); err != nil || n == nil {
 		t.Errorf("wrapper: %v, %v", n, err)
 	}
-	for _, kind := range []string{"ssh", "manual"} {
+	if n, err := Open(config.Access{Kind: "ssh", Host: "kafka-1"}); err != nil || n == nil {
+		t.Errorf("ssh: %v, %v", n, err)
+	}
+	for _, kind := range []string{"manual"} {
 		if _, err := Open(config.Access{Kind: kind}); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: error %v, want unsupported", kind, err)
 		}

@@ -17,7 +17,9 @@ func Open(access config.Access) (Node, error) {
 			return nil, errNoPrefix
 		}
 		return NewWrapper(access.Argv), nil
-	case "ssh", "manual":
+	case "ssh":
+		return NewSSH(access), nil
+	case "manual":
 		return nil, fmt.Errorf("access kind %s: %w", access.Kind, ErrUnsupported)
 	default:
 		return nil, fmt.Errorf("access kind %q is unknown: want local, ssh, wrapper or manual", access.Kind)

@@ -107,6 +107,8 @@ func owners() []owner {
 		{"github.com/goccy/go-yaml", []string{"internal/config"}, wire},
 		{"github.com/aymanbagabas/go-udiff", []string{"internal/configgen"}, wire},
 		{"golang.org/x/crypto/ssh", []string{"internal/remote"}, "only remote reaches nodes"},
+		{"github.com/skeema/knownhosts", []string{"internal/remote/sshlink"}, "only one place judges host keys"},
+		{"github.com/kevinburke/ssh_config", []string{"internal/remote/sshlink"}, wire},
 		{"github.com/pkg/sftp", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/skeema/knownhosts", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/kevinburke/ssh_config", []string{"internal/remote"}, "only remote reaches nodes"},

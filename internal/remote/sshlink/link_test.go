@@ -1,0 +1,213 @@
+package sshlink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"migrator/internal/config"
+	"migrator/internal/remote/sshtest"
+)
+
+// try runs a command line and gives its output.
+func try(t *testing.T, p *Pool, w Way, line string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var out, complaint bytes.Buffer
+	_, err := p.Exec(ctx, w, Command{Line: line, Stdout: &out, Stderr: &complaint})
+	return out.String(), err
+}
+
+func newPool(t *testing.T) *Pool {
+	t.Helper()
+	var p Pool
+	t.Cleanup(p.Close)
+	return &p
+}
+
+func TestManyCommandsShareFewConnections(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2", "MaxSessions 2")
+	p, w := newPool(t), NewWay(server.Access())
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			if out, err := try(t, p, w, "sleep 0.1; echo hello"); err != nil || out != "hello\n" {
+				t.Errorf("%q, %v", out, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := server.Connections(); n > 2 {
+		t.Errorf("%d connections, want at most 2", n)
+	}
+}
+
+func TestAHostThatHangsAfterItLetUsIn(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	p, w := newPool(t), NewWay(server.Access())
+	p.every, p.limit, p.dial = 100*time.Millisecond, 400*time.Millisecond, 2*time.Second
+	if _, err := try(t, p, w, "true"); err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	begun := time.Now()
+	_, err := try(t, p, w, "true")
+	says(t, err, "accepted the connection and then did not answer")
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("it took %s to notice", took)
+	}
+	server.Resume()
+	deadline := time.Now().Add(longPause + 5*time.Second)
+	for err != nil && time.Now().Before(deadline) {
+		_, err = try(t, p, w, "true")
+	}
+	if err != nil {
+		t.Errorf("after it answers again: %v", err)
+	}
+}
+
+func TestAHostThatIsDownComesBack(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	p, w := newPool(t), NewWay(server.Access())
+	server.Down()
+	_, err := try(t, p, w, "true")
+	var notRun *NotRunError
+	if !errors.As(err, &notRun) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("error %v, want connection refused", err)
+	}
+	time.AfterFunc(200*time.Millisecond, server.Up)
+	deadline := time.Now().Add(20 * time.Second)
+	for err != nil && time.Now().Before(deadline) {
+		_, err = try(t, p, w, "true")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAKeyThatKnownHostsDoesNotHave(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	known, err := os.ReadFile(server.Known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, _, _, _, err := ssh.ParseAuthorizedKey(known[bytes.IndexByte(known, ' ')+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWay(server.Access())
+	w.KnownHosts = filepath.Join(t.TempDir(), "none")
+	_, err = try(t, newPool(t), w, "true")
+	says(t, err, "not known", ssh.FingerprintSHA256(was), "ssh-keyscan -t ed25519 -p", w.KnownHosts)
+
+	server.Down()
+	now := server.SetHostKey()
+	server.Up()
+	_, err = try(t, newPool(t), NewWay(server.Access()), "true")
+	says(t, err, "has changed", ssh.FingerprintSHA256(was), ssh.FingerprintSHA256(now), server.Known+":1", "ssh-keygen -R")
+	var notRun *NotRunError
+	var hostKey *HostKeyError
+	if !errors.As(err, &notRun) || !errors.As(err, &hostKey) {
+		t.Errorf("error %v, want one that says that nothing ran", err)
+	}
+	if strings.Contains(server.Log(), "Accepted publickey") {
+		t.Error("a host that is not the known one was logged in on")
+	}
+}
+
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	dir := t.TempDir()
+	locked := filepath.Join(dir, "locked")
+	public := sshtest.NewKey(t, locked, "open sesame")
+	server.Authorize(public)
+	other := filepath.Join(dir, "other")
+	sshtest.NewKey(t, other)
+	passphrase := func(text string) *config.SecretSource {
+		t.Setenv("SSHLINK_PASSPHRASE_"+text[:4], text)
+		return &config.SecretSource{Env: "SSHLINK_PASSPHRASE_" + text[:4]}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*Way)
+		says   []string // none: it works
+	}{
+		{"a key file", func(*Way) {}, nil},
+		{"a locked key with its passphrase", func(w *Way) { w.KeyFile, w.Passphrase = locked, passphrase("open sesame") }, nil},
+		{"a locked key without one", func(w *Way) { w.KeyFile = locked }, []string{"locked by a passphrase", locked, "access.passphrase"}},
+		{"a locked key with another passphrase", func(w *Way) { w.KeyFile, w.Passphrase = locked, passphrase("hunter2!") }, []string{"does not unlock", "SSHLINK_PASSPHRASE_hunt"}},
+		{"a key that the host does not know", func(w *Way) { w.KeyFile = other }, []string{"does not let " + server.User + " in", other, "SHA256:", "authorized_keys"}},
+		{"a user that the host does not have", func(w *Way) { w.User = "nosuchuser" }, []string{"does not let nosuchuser in", "access.user"}},
+		{"a key file that is not there", func(w *Way) { w.KeyFile = other + "x" }, []string{other + "x", "no such file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := NewWay(server.Access())
+			tt.change(&w)
+			_, err := try(t, newPool(t), w, "true")
+			if len(tt.says) == 0 && err != nil {
+				t.Fatal(err)
+			}
+			if len(tt.says) > 0 {
+				says(t, err, tt.says...)
+				if strings.Contains(err.Error(), "hunter2!") {
+					t.Errorf("the passphrase is shown: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestSSHConfigAndAJumpHost(t *testing.T) {
+	bastion, server := sshtest.Start(t, "127.0.0.2"), sshtest.Start(t, "127.0.0.3")
+	bastion.Authorize(server.PublicKey())
+	known, err := os.ReadFile(bastion.Known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Trust(known)
+	path := filepath.Join(t.TempDir(), "config")
+	text := "Host broker-1\n  HostName 127.0.0.3\n  Port " + strconv.Itoa(server.Port) + "\n  User " + server.User + "\n  IdentityFile " + server.KeyFile +
+		"\n  UserKnownHostsFile " + server.Known + "\n  ProxyJump bastion\nHost bastion\n  HostName 127.0.0.2\n  Port " + strconv.Itoa(bastion.Port) +
+		"\n  User " + server.User + "\n  IdentityFile " + server.KeyFile + "\n  UserKnownHostsFile " + server.Known + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, w := newPool(t), Way{Host: "broker-1", SSH: config.SSH{Config: path}}
+	if out, err := try(t, p, w, "echo $SSH_CONNECTION"); err != nil || !strings.Contains(out, " 127.0.0.3 ") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if n := bastion.Connections(); n != 1 {
+		t.Errorf("%d connections to the jump host, want 1", n)
+	}
+	bastion.Cut()
+	if _, err := try(t, p, w, "true"); err != nil {
+		t.Errorf("after the jump host cut the connection: %v", err)
+	}
+	bastion.Down()
+	bastion.SetHostKey()
+	bastion.Up()
+	_, err = try(t, p, w, "true")
+	says(t, err, "jump host", "has changed")
+}
