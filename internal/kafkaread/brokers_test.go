@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -50,6 +51,25 @@ func TestMetadataSurvivesDeadSeeds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Without the right to describe topics a broker answers as if there were none.
+func TestTopicsThatMayNotBeDescribedAreNoEmptyCluster(t *testing.T) {
+	c := fakeCluster(t, kfake.NumBrokers(1), kfake.SeedTopics(4, "orders"))
+	control(c, keyMetadata, func(req *kmsg.MetadataRequest) (kmsg.Response, error) {
+		resp := req.ResponseKind().(*kmsg.MetadataResponse)
+		resp.ClusterID = kmsg.StringPtr("cluster-1")
+		for _, asked := range req.Topics {
+			topic := kmsg.NewMetadataResponseTopic()
+			topic.Topic, topic.ErrorCode = asked.Topic, kerr.TopicAuthorizationFailed.Code
+			resp.Topics = append(resp.Topics, topic)
+		}
+		return resp, nil
+	})
+	md, err := openBrokers(t, c.ListenAddrs()[0]).Metadata(withTimeout(t))
+	if !errors.Is(err, ErrNotAuthorized) || !strings.Contains(err.Error(), "left out") {
+		t.Errorf("got %+v and %v, want an error that topics are left out", md, err)
 	}
 }
 

@@ -58,6 +58,9 @@ func (b *Brokers) Metadata(ctx context.Context) (Metadata, error) {
 			return Metadata{}, err
 		}
 		md, err := metadataOf(resp)
+		if err == nil {
+			err = seesAll(ctx, n)
+		}
 		if err != nil {
 			return Metadata{}, fmt.Errorf("Metadata at %s: %w", n.addr, err)
 		}
@@ -73,6 +76,30 @@ func (b *Brokers) Metadata(ctx context.Context) (Metadata, error) {
 	}
 	b.learn(addrs)
 	return md, nil
+}
+
+// noTopic is a topic that nobody has: a broker says that it is unknown to who
+// may describe every topic, and that he is not authorized to everybody else.
+const noTopic = "__migrator_no_such_topic"
+
+// seesAll: a broker leaves out of its answer, without a word, every topic that
+// may not be described (KafkaApis of 3.9). What is left of it looks like a
+// cluster in good health.
+func seesAll(ctx context.Context, n *node) error {
+	req := kmsg.NewPtrMetadataRequest()
+	topic := kmsg.NewMetadataRequestTopic()
+	topic.Topic = kmsg.StringPtr(noTopic)
+	req.Topics, req.AllowAutoTopicCreation = []kmsg.MetadataRequestTopic{topic}, false
+	resp, err := ask[*kmsg.MetadataResponse](ctx, n, req)
+	if err != nil {
+		return err
+	}
+	for _, t := range resp.Topics {
+		if err := codeErr(t.ErrorCode); errors.Is(err, ErrNotAuthorized) {
+			return fmt.Errorf("topics are left out of the answer, since we may not Describe every topic: %w", err)
+		}
+	}
+	return nil
 }
 
 func metadataOf(resp *kmsg.MetadataResponse) (Metadata, error) {
