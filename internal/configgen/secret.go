@@ -13,6 +13,31 @@ func Redact(key, value string) string {
 	return value
 }
 
+// RedactText covers the lines of any text, a command's output or a log's, that
+// look as if they held a secret, and PEM blocks as a whole. A key at the
+// beginning of such a line stays.
+func RedactText(text string) string {
+	var b strings.Builder
+	inPEM := false
+	for line := range strings.Lines(text) {
+		body := strings.TrimRight(line, "\r\n")
+		lower := strings.ToLower(body)
+		begins := strings.Contains(lower, "-----begin")
+		switch {
+		case inPEM || begins:
+			b.WriteString(redactedText)
+			inPEM = (inPEM || begins) && !strings.Contains(lower, "-----end")
+		case commentedSecret(strings.TrimLeft(body, "#! \t")):
+			trimmed := strings.TrimLeft(body, "#! \t")
+			b.WriteString(body[:len(body)-len(trimmed)] + keyPart(trimmed) + redactedText)
+		default:
+			b.WriteString(body)
+		}
+		b.WriteString(line[len(body):])
+	}
+	return b.String()
+}
+
 // Secret says whether a key holds a secret. When in doubt it says yes: a key
 // of the sasl family is public only if it is known to be.
 func Secret(key string) bool {

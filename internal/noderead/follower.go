@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"migrator/internal/config"
+	"migrator/internal/configgen"
 	"migrator/internal/remote"
 )
 
@@ -136,7 +137,7 @@ func parseAll(data []byte, file string) []Event {
 	for line := range bytes.Lines(data) {
 		if text := clean(line); fatal && exception.MatchString(text) {
 			last := &events[len(events)-1]
-			last.Text = cut(last.Text+" "+text, maxText)
+			last.Text = cut(last.Text+" "+configgen.RedactText(text), maxText)
 		}
 		e, ok := Parse(line)
 		fatal = ok && e.Severity == Fatal

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"migrator/internal/configgen"
 )
 
 const (
@@ -42,7 +44,7 @@ func Parse(line []byte) (Event, bool) {
 			continue
 		}
 		if fields, ok := r.fields(message, how); ok {
-			return Event{Kind: r.kind, Severity: r.severity, Time: at, Text: cut(message, maxText), Fields: fields}, true
+			return Event{Kind: r.kind, Severity: r.severity, Time: at, Text: cut(configgen.RedactText(message), maxText), Fields: fields}, true
 		}
 	}
 	return Event{}, false

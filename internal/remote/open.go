@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"migrator/internal/config"
+	"migrator/internal/secrets"
 )
 
 // Open gives the node that an access describes. Kinds that this version does
@@ -11,7 +12,7 @@ import (
 func Open(access config.Access) (Node, error) {
 	switch access.Kind {
 	case "local":
-		return NewLocal(), nil
+		return &Local{Redact: secrets.Redact}, nil
 	case "wrapper":
 		if len(access.Argv) == 0 {
 			return nil, errNoPrefix

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+
+	"migrator/internal/secrets"
 )
 
 // Wrapper is a node that a command of this machine leads to, such as
@@ -28,7 +30,7 @@ type Wrapper struct {
 
 // NewWrapper returns the node behind an argv prefix.
 func NewWrapper(prefix []string) *Wrapper {
-	w := &Wrapper{prefix: prefix}
+	w := &Wrapper{prefix: prefix, local: Local{Redact: secrets.Redact}}
 	w.on = argvFiles{on: process{prefix: prefix}}
 	return w
 }

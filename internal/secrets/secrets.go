@@ -35,7 +35,9 @@ func Read(ctx context.Context, from *config.SecretSource) (config.Secret, error)
 	if err != nil {
 		return config.Secret{}, fmt.Errorf("read a secret from %s: %w", from, err)
 	}
-	return config.NewSecret(text), nil
+	secret := config.NewSecret(text)
+	remember(secret)
+	return secret, nil
 }
 
 func read(ctx context.Context, from *config.SecretSource) (string, error) {

@@ -74,3 +74,23 @@ func TestSettingsAreFilledAndOneThatFailsIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWhatWasReadIsCoveredWhereverItComesBack(t *testing.T) {
+	t.Setenv("PLANTED", "tr0ub4dor&3")
+	if _, err := secrets.Read(t.Context(), &config.SecretSource{Env: "PLANTED"}); err != nil {
+		t.Fatal(err)
+	}
+	text := "starting with tr0ub4dor&3\nssl.keystore.password=changeit\nLoginModule required username=a password=\"b\";\nuser https://me:pass@host/x\n" +
+		"key -----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----\nexit 1: no such host\n"
+	got := secrets.Redact(text)
+	for _, hush := range []string{"tr0ub4dor", "changeit", `"b"`, "me:pass", "MIGHAgE"} {
+		if strings.Contains(got, hush) {
+			t.Errorf("%q is still in:\n%s", hush, got)
+		}
+	}
+	for _, kept := range []string{"starting with [redacted]", "ssl.keystore.password=", "exit 1: no such host"} {
+		if !strings.Contains(got, kept) {
+			t.Errorf("%q is gone from:\n%s", kept, got)
+		}
+	}
+}
