@@ -39,7 +39,7 @@ func (e *Executor) stop(ctx context.Context, t Task) (Result, error) {
 	}
 	logs := e.shutdownLines(limited, t, n, node)
 	baseline := e.watchFailover(limited, t, n)
-	if err := command(limited, node, n, "stop", t.Action.Argv); err != nil {
+	if err := command(limited, node, n, "stop", t.Action.Argv); isFailure(err) {
 		return Result{}, err
 	}
 	if err := e.await(limited, n, node, false); err != nil {
@@ -224,7 +224,7 @@ func (e *Executor) start(ctx context.Context, t Task) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := command(ctx, node, n, "start", t.Action.Argv); err != nil {
+	if err := command(ctx, node, n, "start", t.Action.Argv); isFailure(err) {
 		return Result{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, startLimit)
@@ -246,6 +246,10 @@ func command(ctx context.Context, node remote.Node, n config.Node, what string, 
 	}
 	return fmt.Errorf("%s %s: %s exited %d: %s", what, label(n), argv[0], res.Exit, said(res))
 }
+
+// isFailure is false for a command whose connection was lost: it goes on where it
+// was begun, and whether the process exists is looked at next in any case.
+func isFailure(err error) bool { return err != nil && !errors.Is(err, remote.ErrLost) }
 
 func lastLines(text string, n int) string {
 	lines := strings.Split(text, "\n")

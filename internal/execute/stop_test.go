@@ -1,6 +1,9 @@
 package execute
 
 import (
+	"context"
+	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -36,5 +39,34 @@ func TestAStopOfANodeThatSomebodyStoppedBefore(t *testing.T) {
 				t.Errorf("unclean %v, %q, %v; want unclean %v", res.Unclean, res.Detail, err, tt.unclean)
 			}
 		})
+	}
+}
+
+// cutOff is a node whose connection is lost in the middle of each command but
+// `running`; the commands themselves go on there.
+type cutOff struct{ remote.Node }
+
+func (c cutOff) Run(ctx context.Context, argv []string) (remote.Result, error) {
+	r, err := c.Node.Run(ctx, argv)
+	if err == nil && argv[0] != "test" {
+		return remote.Result{}, fmt.Errorf("run %s: %w", argv[0], remote.ErrLost)
+	}
+	return r, err
+}
+
+// A cut connection blocked the roll although the broker stopped and started as
+// it was told.
+func TestALinkCutWhileANodeStopsOrStarts(t *testing.T) {
+	alive := filepath.Join(t.TempDir(), "alive")
+	n := config.Node{Node: cluster.Node{ID: 7, Role: cluster.Broker}, Logs: config.Logs{None: true},
+		Commands: config.Commands{Running: []string{"test", "-e", alive}, Start: []string{"touch", alive}, Stop: []string{"rm", alive}}}
+	m := config.Migration{Nodes: []config.Node{n}}
+	m.Gates.StepTimeout = 10 * time.Second
+	e := &Executor{m: m, nodes: map[int32]remote.Node{n.ID: cutOff{remote.NewLocal()}}}
+	if _, err := e.start(t.Context(), Task{Action: plan.Action{ID: "start-7", Kind: plan.Start, Node: &n.ID, Argv: n.Commands.Start}}); err != nil {
+		t.Errorf("start: %v", err)
+	}
+	if _, err := e.stop(t.Context(), Task{Action: plan.Action{ID: "stop-7", Kind: plan.Stop, Node: &n.ID, Argv: n.Commands.Stop}}); err != nil {
+		t.Errorf("stop: %v", err)
 	}
 }

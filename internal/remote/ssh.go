@@ -10,6 +10,10 @@ import (
 // max_connections says; this is why they are a variable of the package.
 var links sshlink.Pool
 
+// ErrLost says that the connection to a node ended while a command ran there,
+// which may have been done, or half, or not at all; it goes on if it was begun.
+var ErrLost = sshlink.ErrLost
+
 // SSH is another machine, reached as its user logs in. Files are reached with
 // commands, which may go through sudo, unlike ssh's own file service.
 type SSH struct {

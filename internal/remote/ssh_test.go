@@ -62,7 +62,7 @@ func TestALinkCutInTheMiddleOfACommand(t *testing.T) {
 	time.AfterFunc(time.Second, func() { server.Cut() })
 	_, err := node.Run(t.Context(), []string{"sh", "-c", "echo begun; sleep 2; echo going on; touch " + done})
 	var notStarted *NotStartedError
-	if !errors.Is(err, sshlink.ErrLost) || errors.As(err, &notStarted) {
+	if !errors.Is(err, ErrLost) || errors.As(err, &notStarted) {
 		t.Errorf("error %v, want that the end is unknown", err)
 	}
 	eventually(t, func() bool { _, err := os.Stat(done); return err == nil })
