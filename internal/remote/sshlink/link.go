@@ -25,7 +25,7 @@ const (
 
 // ErrLost says that the connection ended while something ran on it: what ran
 // there may have been done, or half, or not at all.
-var ErrLost = errors.New("the ssh connection was lost, so its end is unknown")
+var ErrLost = errors.New("the connection was lost, so its end is unknown")
 
 // link is one connection. What is mutable is guarded by its host's lock.
 type link struct {
