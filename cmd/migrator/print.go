@@ -43,6 +43,7 @@ func writeStatus(b *strings.Builder, s status.Status) {
 	if s.Window != nil {
 		fmt.Fprintf(b, "  controllerless window since %s: %s\n", utc(s.Window.Begun), s.Window.Text)
 	}
+	writeErrands(b, s)
 	writeGates(b, s.Gates)
 	writeNodes(b, s.Nodes)
 	if s.Soak != nil {

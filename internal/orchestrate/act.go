@@ -37,6 +37,12 @@ func (m *Machine) act(ctx context.Context, d phases.Decision) bool {
 		}
 	}
 	for _, a := range todo {
+		if a.Manual {
+			if !m.askFor(ctx, a, phases.Intent{Step: d.Step.ID, Restore: restore}) {
+				return false
+			}
+			continue
+		}
 		if m.state.Run.Actions[a.ID].Running {
 			m.spawnProbe(ctx, d.Step, a, 0)
 			continue
@@ -173,19 +179,20 @@ func (m *Machine) unknownProbe(ctx context.Context, step plan.Step, p performed)
 	m.spawnProbe(ctx, step, p.action, time.Second)
 }
 
-func (m *Machine) outcome(p performed, o phases.Outcome) {
+func (m *Machine) outcome(p performed, o phases.Outcome) bool {
 	if p.result.Drill != nil {
 		d := *p.result.Drill
 		if !m.append(phases.KindDrill, service, phases.Body{Drill: &d}) {
-			return
+			return false
 		}
 	}
 	if !m.append(phases.KindOutcome, service, phases.Body{Outcome: &o}) {
-		return
+		return false
 	}
 	m.deps.Failpoint(AfterOutcome, p.action)
 	m.eye.effect()
 	m.look()
+	return true
 }
 
 func detailOf(p performed) string {

@@ -68,7 +68,7 @@ func (m *Machine) Subscribe() (<-chan status.Status, func()) {
 
 func (m *Machine) publish() {
 	in := status.Input{Name: m.cfg.Name, Config: m.live, State: m.state, Snapshot: m.snap, Seen: m.seen, Judgement: m.judgement,
-		Located: m.located, Decision: m.decision, Clock: m.clock, Busy: m.busyNames(), Now: m.deps.Now()}
+		Located: m.located, Decision: m.decision, Clock: m.clock, Busy: m.busyNames(), Planned: m.toWrite(), Now: m.deps.Now()}
 	if m.offer.built != nil {
 		in.Offer = &m.offer.built.Plan
 	}

@@ -48,7 +48,7 @@ func (m *Machine) Drain() { close(m.drain) }
 // safe: nothing is being performed and no node is down by our hand, or it
 // could not be brought back and only a person can go on.
 func (m *Machine) safe() bool {
-	atRest := m.state.Blocked != nil || len(m.state.StoppedByUs()) == 0
+	atRest := m.state.Blocked != nil || len(m.toBringBack()) == 0
 	return len(m.busy) == 0 && (m.broken != nil || atRest && m.decision.Verb != phases.Act)
 }
 
@@ -97,7 +97,7 @@ func (m *Machine) situation() phases.Situation {
 	in := phases.Situation{Snapshot: m.snap, Judgement: m.judgement, Located: m.located, Inventory: m.inv,
 		OfferWhy: m.offer.why, Busy: m.busyNames(), Draining: m.draining, Progress: m.progress.at,
 		StepTimeout: m.cfg.Gates.StepTimeout, SoakOfLoad: m.cfg.Soak(cluster.Load),
-		Deaths: m.deaths, PollInterval: m.cfg.Gates.PollInterval, MaxFactAge: m.cfg.Gates.MaxFactAge}
+		Deaths: m.deaths, Planned: m.toWrite(), PollInterval: m.cfg.Gates.PollInterval, MaxFactAge: m.cfg.Gates.MaxFactAge}
 	if m.offer.built != nil {
 		in.Offer = &m.offer.built.Plan
 	}

@@ -121,6 +121,7 @@ type Machine struct {
 	draining   bool
 	broken     error // the journal cannot be written: nothing more is executed
 	canaryOn   bool
+	planned    planned
 	kept       map[string]kraftlog.Topic // what the metadata log held last, for a revert
 	conflicts  []string                  // how the configuration no longer fits the running plan
 	memo       phases.Memo

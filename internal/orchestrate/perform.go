@@ -36,6 +36,8 @@ func (m *Machine) perform(ctx context.Context, d phases.Decision) bool {
 		return m.open(ctx, d.Step)
 	case phases.Act:
 		return m.act(ctx, d)
+	case phases.Witness:
+		return m.outcome(performed{action: d.Actions[0]}, phases.Outcome{Step: d.Step.ID, Action: d.Actions[0].ID, OK: true, Detail: "done by a person: " + d.Why})
 	case phases.Again:
 		again := phases.Retried{Why: d.Why}
 		for _, a := range d.Actions {

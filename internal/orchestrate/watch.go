@@ -109,7 +109,7 @@ func (m *Machine) eagerNow() bool {
 	if !m.seen || len(m.pending) > 0 {
 		return true
 	}
-	if m.state.Run == nil || m.state.Blocked != nil {
+	if m.state.Run == nil || m.state.Blocked != nil || phases.Asking(m.state) {
 		return false
 	}
 	if step, ok := m.state.OpenStep(); ok {

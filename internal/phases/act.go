@@ -14,11 +14,13 @@ func actions(s State, step plan.Step, in Situation, now time.Time) (Decision, bo
 	if len(in.Busy) > 0 {
 		return Decision{Verb: Wait, Step: step, Why: "performing " + strings.Join(in.Busy, ", ")}, true
 	}
-	var doubt, undone []plan.Action
+	var doubt, undone, asked []plan.Action
 	failed := false
 	for _, a := range s.work(step) {
 		st := s.Run.Actions[a.ID]
 		switch {
+		case st.Running && a.Manual:
+			asked = append(asked, a)
 		case st.Running:
 			doubt = append(doubt, a)
 		case st.Failed:
@@ -27,7 +29,10 @@ func actions(s State, step plan.Step, in Situation, now time.Time) (Decision, bo
 			undone = append(undone, a)
 		}
 	}
-	todo := lowestStage(undone)
+	todo := besides(asked, lowestStage(append(undone, asked...)))
+	if d, ok := asks(s, step, in, asked); ok {
+		return d, true
+	}
 	switch {
 	case len(doubt) > 0:
 		return Decision{Verb: Act, Step: step, Actions: doubt, Why: "in doubt after a restart: looking first"}, true
@@ -99,7 +104,7 @@ func afterFailure(s State, step plan.Step, in Situation, now time.Time) (Decisio
 	var starts []plan.Action
 	for _, a := range s.work(step) {
 		st := s.Run.Actions[a.ID]
-		if a.Kind == plan.Start && a.Node != nil && slices.Contains(down, *a.Node) && !st.Failed {
+		if a.Kind == plan.Start && a.Node != nil && slices.Contains(down, *a.Node) && !st.Failed && !(a.Manual && st.Running) {
 			starts = append(starts, a)
 		}
 	}

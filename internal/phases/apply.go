@@ -176,7 +176,8 @@ func (s *State) intend(i Intent, e Event) error {
 	if at < 0 {
 		return fmt.Errorf("step %s has no action %q", i.Step, i.Action)
 	}
-	if act := step.Actions[at]; act.Kind == plan.BeforeNode && act.Node != nil {
+	act := step.Actions[at]
+	if act.Kind == plan.BeforeNode && act.Node != nil {
 		s.Hooked[*act.Node] = true
 	}
 	a := s.Run.Actions[i.Action]
@@ -184,6 +185,7 @@ func (s *State) intend(i Intent, e Event) error {
 		a.Begun = e.Time
 	}
 	a.Tries, a.Running, a.Failed, a.Restore = i.Try, true, false, i.Restore
+	a.Ran = act.Manual && i.Again != nil
 	s.Run.Actions[i.Action] = a
 	if i.Again != nil {
 		s.Run.Baseline = renewed(s.Run.Baseline, *i.Again)

@@ -71,7 +71,7 @@ type builder struct {
 	common   *common // what all renderings of this plan share
 }
 
-func (b *builder) add(s plan.Step) { b.steps = append(b.steps, b.whole(b.aroundNodes(s))) }
+func (b *builder) add(s plan.Step) { b.steps = append(b.steps, b.whole(b.aroundNodes(b.byHand(s)))) }
 
 // whole is a step with every list there, so that none reads as null, and with
 // its expected time.

@@ -47,6 +47,9 @@ func conflict(a plan.Action, m config.Migration) string {
 		}
 		return ""
 	}
+	if byHand := n.Access.Kind == manualAccess; a.Manual != byHand {
+		return fmt.Sprintf("how node %d is reached changed: %s was approved to be done by %s and is now done by %s", *a.Node, a.ID, doer(a.Manual), doer(byHand))
+	}
 	switch a.Kind {
 	case plan.Stop:
 		return differs(a, n.Commands.Stop)

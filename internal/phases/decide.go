@@ -26,6 +26,7 @@ const (
 	Drift     Verb = "drift"      // recorded and located phase disagree
 	Block     Verb = "block"      // stop until a person acts
 	Lift      Verb = "lift"       // the gate that blocked passes again
+	Witness   Verb = "witness"    // a person was seen to have done this action
 	Again     Verb = "again"      // perform these starts again, by itself: their nodes died
 	Finish    Verb = "finish"
 )
@@ -66,6 +67,8 @@ type Situation struct {
 	Deaths       Deaths
 	PollInterval time.Duration
 	MaxFactAge   time.Duration
+	// Planned are the contents that a person is to write in the open step, by SHA-256.
+	Planned map[string][]byte
 }
 
 // Decide answers what to do now.
@@ -104,6 +107,8 @@ func Decide(s State, in Situation, now time.Time) Decision {
 		return await(s, step, in, now)
 	case in.Draining:
 		return Decision{Verb: Wait, Step: step, Why: "stopping: no further action is begun"}
+	case asking(s, step) != "":
+		return Decision{Verb: Wait, Step: step, Why: asking(s, step)}
 	default:
 		return Decision{Verb: Wait, Step: step, Why: notPassing(s, in, StepKey(step.ID, "before"))}
 	}

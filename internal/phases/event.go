@@ -122,7 +122,8 @@ type Intent struct {
 	Restore bool `json:"restore,omitempty"`
 	// Again belongs to the start of a node that died after an earlier one: where
 	// its log ended and how it was registered right before. The gates of the
-	// step compare that node with this from then on.
+	// step compare that node with this from then on. So it does with a node that
+	// ran when a person was asked to start it.
 	Again *gates.Baseline `json:"again,omitempty"`
 }
 

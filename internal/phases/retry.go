@@ -80,6 +80,7 @@ func (s *State) retry(at time.Time, again []plan.Action) {
 			}
 		case st.Died:
 			s.Run.Actions[a.ID] = st.again("")
+		case st.OK && a.Manual && a.Kind == plan.Stop: // whoever has started it since is told so
 		case !st.OK || !written[*a.Node]:
 			delete(s.Run.Actions, a.ID)
 		}

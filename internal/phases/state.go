@@ -86,6 +86,7 @@ type ActionState struct {
 	Restore bool
 	Detail  string
 	Died    bool   // a start to be performed again: its node died after it
+	Ran     bool   // a start that a person is to do: the node ran as it was asked for
 	BySelf  string // why the service itself performed a start again, which it does once
 }
 
@@ -186,6 +187,7 @@ func (s State) StoppedByUs() []int32 {
 		st := s.Run.Actions[a.ID]
 		switch {
 		case a.Node == nil || s.Lost[*a.Node]:
+		case a.Kind == plan.Stop && a.Manual && !st.OK: // as long as nobody was seen to stop it
 		case a.Kind == plan.Stop && (st.OK || st.Running || st.Failed) && !st.Begun.IsZero():
 			down[*a.Node] = true
 		case a.Kind == plan.Start && st.OK:

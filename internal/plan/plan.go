@@ -99,6 +99,8 @@ type Action struct {
 	After  string     `json:"after"`  // SHA-256 of the file to be written
 	Topic  string     `json:"topic"`
 	Drill  string     `json:"drill"` // clean | crash
+	// Manual: a person does it, and what can be observed says when it is done.
+	Manual bool `json:"manual,omitempty"`
 }
 
 // Step is one entry: actions on one batch, gates before and after.

@@ -25,6 +25,7 @@ type Options struct {
 	Topics      []Topic       // nil: some
 	Soak        time.Duration // in dual-write; 0: thirty seconds
 	Hooks       bool          // with hooks around plans and nodes
+	Manual      []int32       // nodes that a person drives
 	ByRack      bool          // the brokers of a rack restart together
 	Seed        uint64        // of all durations and choices
 	Speed       float64       // how many times faster the nodes are; 0: once

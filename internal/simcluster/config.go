@@ -2,6 +2,7 @@ package simcluster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"migrator/internal/cluster"
@@ -50,6 +51,11 @@ func (o Options) migration() config.Migration {
 		n.Settings = []config.Setting{{Key: "log.dirs", Value: "/data/meta"}}
 		n.Commands.Format = []string{"sim", "format", fmt.Sprint(id), "{cluster_id}", "{metadata_version}"}
 		m.Nodes = append(m.Nodes, n)
+	}
+	for i, n := range m.Nodes {
+		if slices.Contains(o.Manual, n.ID) {
+			m.Nodes[i].Access = config.Access{Kind: "manual", Files: fmt.Sprintf("/srv/by-hand/%d", n.ID)}
+		}
 	}
 	return m
 }

@@ -44,22 +44,26 @@ func (l *Life) archive(ctx context.Context, t execute.Task) (execute.Result, err
 		case n.proc != nil:
 			return fmt.Errorf("node %d still runs: its folder is not moved", n.ID)
 		}
-		n.meta, n.logEnd, n.lastFetch = nil, 0, time.Time{}
-		for _, other := range c.controllers() {
-			if other.meta != nil {
-				return nil
-			}
-		}
-		c.quorum, c.driver = newQuorum(), migrating{fails: c.driver.fails}
-		for _, b := range c.brokers() {
-			b.logEnd, b.lastFetch = 0, time.Time{}
-		}
+		c.moveAside(n)
 		return nil
 	})
 	if err != nil {
 		return execute.Result{}, fmt.Errorf("archive: %w", err)
 	}
 	return execute.Result{Detail: "moved aside"}, nil
+}
+
+func (c *Cluster) moveAside(n *node) {
+	n.meta, n.logEnd, n.lastFetch = nil, 0, time.Time{}
+	for _, other := range c.controllers() {
+		if other.meta != nil {
+			return
+		}
+	}
+	c.quorum, c.driver = newQuorum(), migrating{fails: c.driver.fails}
+	for _, b := range c.brokers() {
+		b.logEnd, b.lastFetch = 0, time.Time{}
+	}
 }
 
 // revertZnodes gives /controller back, and raises /controller_epoch where a

@@ -29,6 +29,7 @@ type Input struct {
 	Busy      []string
 	Doing     string // what a long action says of its progress
 	Broken    string
+	Planned   map[string][]byte // contents that a person is to write, by SHA-256
 	Now       time.Time
 
 	inventory cluster.Inventory
@@ -73,6 +74,7 @@ func Build(in Input) Status {
 	s.Revert, s.Epochs, s.Canary = revertOf(in), epochsOf(in), canaryOf(in)
 	s.Window = windowOf(in)
 	s.Plan, s.Step = planOf(in)
+	s.Manual = manualOf(in)
 	s.ETASeconds = eta(in)
 	if in.State.Blocked != nil {
 		s.Blocked = &Reason{What: in.State.Blocked.What, ToDo: in.State.Blocked.ToDo, At: in.State.Blocked.At}

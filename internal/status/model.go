@@ -36,7 +36,8 @@ type Status struct {
 	Next          string         `json:"next"`
 	ETASeconds    *float64       `json:"eta_seconds"`
 	Attempt       int            `json:"attempt"`
-	Step          *StepView      `json:"step"` // the open one
+	Step          *StepView      `json:"step"`   // the open one
+	Manual        []Errand       `json:"manual"` // what a person is to do in the open step
 	Gates         []Gate         `json:"gates"`
 	Nodes         []Node         `json:"nodes"`
 	Soak          *Soak          `json:"soak"`
