@@ -57,6 +57,10 @@ func rolling() status.Status {
 	s.Plan.Steps[0].State, s.Plan.Steps[0].Opened = "running", before(4*time.Second)
 	s.Plan.Steps[0].Impact = []string{"single-0"}
 	s.Plan.Steps[0].Warnings = []string{`broker 1's file was changed by somebody. Lost with it: "num.io.threads=<9>".`}
+	s.Manual = []status.Errand{
+		{Node: 1, Step: "roll-broker-1", Action: plan.Write, Path: "/etc/kafka/server.properties", File: "/api/v1/migrations/payments/files/c0ffee", SHA256: "c0ffee", Folder: "/srv/by-hand/1", Now: true,
+			Do: "put the planned file in place of /etc/kafka/server.properties on b1", Seen: `the copy of its file is not the planned one: "<key>" is missing`},
+		{Node: 1, Step: "roll-broker-1", Action: plan.Start, Argv: []string{"systemctl", "start", "kafka"}, Folder: "/srv/by-hand/1", Do: "start broker 1 on b1"}}
 	s.Plan.Steps[0].Actions = []status.Action{{ID: "stop-1", State: "done"}, {ID: "write-1", State: "failed", Error: "no space left"}}
 	return s
 }

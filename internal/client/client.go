@@ -109,6 +109,16 @@ func (c *Client) Evidence(ctx context.Context, name, dir string) error {
 	return errors.Join(evidence.ReadTar(answer.Body, dir), answer.Body.Close())
 }
 
+// File gives a planned file by the path that an errand names.
+func (c *Client) File(ctx context.Context, path string) ([]byte, error) {
+	answer, err := c.send(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
+	return data, errors.Join(err, answer.Body.Close())
+}
+
 // Advance approves the plan whose digest is named, or accepts a gate.
 func (c *Client) Advance(ctx context.Context, name string, order Command) error {
 	return c.command(ctx, name, "advance", order)

@@ -30,7 +30,8 @@ func (c *checker) commands(s source, in filler, n *Node, m Migration) {
 	} {
 		at, raw := s.texts("commands."+cmd.key, func(r rawSettings) texts { return cmd.of(r.Commands) })
 		if !raw.set {
-			if cmd.needed {
+			if cmd.needed && n.Access.Kind != "manual" { // a person knows how
+
 				c.add(at, "missing: the argv that %s", cmd.why)
 			}
 			continue

@@ -33,8 +33,13 @@ type run struct {
 func (d *run) away(ctx context.Context) (why string, err error) {
 	taking, unTake := context.WithCancel(ctx)
 	d.unTake, d.taken = unTake, make(chan error, 1)
-	d.seen.begun = time.Now()
-	go func() { d.taken <- d.c.Take(taking) }()
+	if d.c.ByHand {
+		d.taken <- d.c.Take(taking)
+		d.seen.begun = time.Now()
+	} else {
+		d.seen.begun = time.Now()
+		go func() { d.taken <- d.c.Take(taking) }()
+	}
 
 	d.sampler = startSampler(ctx, askLeader(d.p, d.seen.from), askWrite(d.p), askStores(d.p))
 	defer d.sampler.cancel() // waiting for its probes comes after the node is back

@@ -49,11 +49,15 @@ func (e *Executor) drill(ctx context.Context, t Task) (Result, error) {
 		Take:   func(ctx context.Context) error { return command(ctx, node, n, t.Action.Drill+" drill", take) },
 		Return: func(ctx context.Context) error { return command(ctx, node, n, "start", n.Commands.Start) },
 	}
+	limits := drill.Limits{MaxUnavailable: e.m.Drill.MaxUnavailable, Return: returnLimit}
+	if n.Access.Kind == "manual" {
+		commands, limits.Return = e.byHand(n, t.Action.Drill, take), personLimit
+	}
 	partitions := 0
 	if m, ok := t.Snapshot.Metadata.Get(); ok {
 		partitions = len(m.Partitions)
 	}
-	limits := drill.Limits{MaxUnavailable: e.m.Drill.MaxUnavailable, DualWrite: drill.DualWriteLimit(partitions), Return: returnLimit}
+	limits.DualWrite = drill.DualWriteLimit(partitions)
 	r, err := drill.Run(ctx, t.Action.Drill, n.ID, e.probes(), commands, limits, nil)
 	run := &phases.DrillRun{Kind: t.Action.Drill, Node: n.ID, NewLeader: r.NewLeader, LeaderMS: r.LeaderMS, MetadataMS: r.MetadataWriteMS, DualWriteMS: r.DualWriteMS,
 		UnavailableMS: r.UnavailableMS, EpochBefore: r.EpochBefore, EpochAfter: r.EpochAfter, ZKEpochBefore: r.ZKEpochBefore, ZKEpochAfter: r.ZKEpochAfter,
@@ -77,7 +81,12 @@ func (e *Executor) bringControllersBack(ctx context.Context) error {
 // that a killed service took away may still be on its way down at the first
 // look, so it looks on.
 func (e *Executor) startUntil(ctx context.Context, full func(context.Context) (bool, string, error)) error {
-	limited, cancel := context.WithTimeout(ctx, settleLimit)
+	limit := settleLimit
+	if e.drivenByHand() {
+		limit = personLimit
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer e.ask(nil)
 	defer cancel()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -104,7 +113,7 @@ func (e *Executor) startControllers(ctx context.Context, started map[int32]time.
 		if n.Role != cluster.Controller || time.Since(started[n.ID]) < startAgain {
 			continue
 		}
-		running, err := isRunning(ctx, n, e.nodes[n.ID])
+		running, err := e.isUp(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -112,6 +121,10 @@ func (e *Executor) startControllers(ctx context.Context, started map[int32]time.
 			continue
 		}
 		started[n.ID] = time.Now()
+		if n.Access.Kind == "manual" {
+			e.ask(personal(plan.Start, n, n.Commands.Start))
+			continue
+		}
 		if err := command(ctx, e.nodes[n.ID], n, "start", n.Commands.Start); err != nil {
 			return err
 		}

@@ -71,6 +71,9 @@ type Executor struct {
 	Client      Client // may be nil: no canary runs
 	ZNodes      func() (*ZNodes, error)
 	Progress    func(text string) // may be nil: what a long action is doing
+	// Ask tells what a person is to do within an action of ours, nil when that is
+	// over; may be nil.
+	Ask func(*plan.Action)
 }
 
 // Client is our own client as the last step ends it.

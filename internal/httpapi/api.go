@@ -25,10 +25,17 @@ import (
 
 // Machine is one migration under way.
 type Machine interface {
+	Shown
 	Do(ctx context.Context, c orchestrate.Command) error
+	Subscribe() (box <-chan status.Status, giveBack func())
+}
+
+// Shown is what of a migration can be read at any time.
+type Shown interface {
 	Status() status.Status
 	Facts() facts.Snapshot
-	Subscribe() (box <-chan status.Status, giveBack func())
+	// PlannedFile is a file that a person is to write in the open step, by its SHA-256.
+	PlannedFile(sha string) ([]byte, bool)
 }
 
 // Service is what is served.

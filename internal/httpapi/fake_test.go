@@ -45,6 +45,10 @@ func (s *stub) Facts() facts.Snapshot {
 	return facts.Snapshot{Files: map[int32]facts.Fact[facts.File]{1: facts.Known(facts.File{Exists: true, SHA256: "ab", Content: []byte("sasl.jaas.config=hunter2")}, "file", epoch)}}
 }
 
+func (s *stub) PlannedFile(sha string) ([]byte, bool) {
+	return []byte("broker.id=2\n"), sha == "c0ffee"
+}
+
 func (s *stub) Subscribe() (<-chan status.Status, func()) {
 	box := make(chan status.Status, 1)
 	s.mu.Lock()

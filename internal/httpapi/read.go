@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"migrator/internal/journal"
+	"migrator/internal/orchestrate"
 	"migrator/internal/status"
 )
 
@@ -78,4 +79,20 @@ func (s *Server) evidence(c echo.Context) error {
 	h.Set("Content-Type", "application/x-tar")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "evidence-"+name+".tar"))
 	return s.service.Evidence(name, c.Response())
+}
+
+// file gives the planned file of an errand: whole, so that a person can put it
+// on the node. Only those that someone is asked to write now or next are given.
+func (s *Server) file(c echo.Context) error {
+	m, name, err := s.machine(c)
+	if err != nil {
+		return err
+	}
+	sha := c.Param("sha")
+	data, ok := m.PlannedFile(sha)
+	if !ok {
+		return &orchestrate.Refusal{Code: "no-file", Exit: 3, Message: fmt.Sprintf("no file with SHA-256 %q is to be written by hand in the open step of %s", sha, name)}
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.Blob(http.StatusOK, "text/plain; charset=iso-8859-1", data)
 }

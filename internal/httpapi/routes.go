@@ -25,6 +25,7 @@ func (s *Server) routes() *echo.Echo {
 	e.GET(one+"/journal", s.journal)
 	e.GET(one+"/facts", s.facts)
 	e.GET(one+"/evidence", s.evidence)
+	e.GET(one+"/files/:sha", s.file)
 	for _, verb := range verbs() {
 		e.POST(one+"/"+string(verb), s.command(verb))
 	}

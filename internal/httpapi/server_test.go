@@ -176,3 +176,17 @@ func TestMetricsTellTheStatusAndNothingThatIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// A planned file may hold secrets: only one that a person is to write now is given.
+func TestAPlannedFileIsGivenOnlyWhileItIsToBeWrittenByHand(t *testing.T) {
+	s, err := New(one{waiting()}, Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := get(s, "/api/v1/migrations/payments/files/c0ffee"); w.Code != http.StatusOK || w.Body.String() != "broker.id=2\n" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("answered %d %q, Cache-Control %q", w.Code, w.Body.String(), w.Header().Get("Cache-Control"))
+	}
+	if w := get(s, "/api/v1/migrations/payments/files/decade"); w.Code < 400 || !strings.Contains(w.Body.String(), `"no-file"`) {
+		t.Errorf("another file: %d %s", w.Code, w.Body.String())
+	}
+}

@@ -98,8 +98,12 @@ func (o *Observer) machine(n config.Node) (remote.Node, error) {
 }
 
 // isRunning asks the node's own command: 0 is yes, 1 to 4 no (3 is what
-// systemctl is-active answers), anything else is no answer.
+// systemctl is-active answers), anything else is no answer. Of a node that a
+// person drives its port is asked.
 func (o *Observer) isRunning(ctx context.Context, n config.Node) (bool, error) {
+	if n.Access.Kind == "manual" {
+		return o.listens(ctx, n)
+	}
 	if len(n.Commands.Running) == 0 {
 		return false, errors.New("no running command is configured")
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"migrator/internal/facts"
+	"migrator/internal/plan"
 	"migrator/internal/status"
 )
 
@@ -16,7 +17,8 @@ type board struct {
 	input  status.Input // nothing in it changes once it is published
 	built  bool         // status was made from it
 	status status.Status
-	doing  string // what a long action says of itself
+	doing  string       // what a long action says of itself
+	asked  *plan.Action // what a person is to do within an action of ours
 	subs   map[chan status.Status]struct{}
 }
 
@@ -42,11 +44,27 @@ func (m *Machine) Facts() facts.Snapshot {
 	return m.board.input.Snapshot
 }
 
+// PlannedFile is the content of a file that a person is to write in the open step.
+func (m *Machine) PlannedFile(sha string) ([]byte, bool) {
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	data, ok := m.board.input.Planned[sha]
+	return data, ok
+}
+
 // Doing is what a long action tells of its progress; the next published status shows it.
 func (m *Machine) Doing(text string) {
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
 	m.board.doing = text
+}
+
+// AskPerson is what a long action wants a person to do, nil when that is over;
+// the next published status shows it.
+func (m *Machine) AskPerson(a *plan.Action) {
+	m.board.mu.Lock()
+	defer m.board.mu.Unlock()
+	m.board.asked = a
 }
 
 // Subscribe answers a mailbox that holds the newest status, and how to give it back.
@@ -78,9 +96,9 @@ func (m *Machine) publish() {
 	m.board.mu.Lock()
 	defer m.board.mu.Unlock()
 	if len(m.busy) == 0 {
-		m.board.doing = ""
+		m.board.doing, m.board.asked = "", nil
 	}
-	in.Doing = m.board.doing
+	in.Doing, in.Asked = m.board.doing, m.board.asked
 	m.board.input, m.board.built = in, false
 	for box := range m.board.subs {
 		select {

@@ -68,6 +68,7 @@ const (
 	SaveZnodes     ActionKind = "save-znodes"
 	ElectPreferred ActionKind = "elect-preferred"
 	RunDrill       ActionKind = "drill"
+	Kill           ActionKind = "kill"           // a person's part of a crash drill, never a plan's action
 	MetadataWrite  ActionKind = "metadata-write" // until one is accepted: a controller acts again
 	FreezeHook     ActionKind = "freeze"         // hooks run on the service's machine, see Hook
 	ThawHook       ActionKind = "thaw"

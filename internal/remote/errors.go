@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// ErrUnsupported is a way to nodes that this version does not offer.
-var ErrUnsupported = errors.New("not supported yet")
-
 // ErrTooLarge is a file above the bound of a whole read.
 var ErrTooLarge = errors.New("file is larger than may be read whole")
 

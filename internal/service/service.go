@@ -84,7 +84,7 @@ func (s *Service) open(m config.Migration, o Options) (*running, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("migration %s: %w", m.Name, err), r.close())
 	}
-	r.executor.Progress = r.machine.Doing
+	r.executor.Progress, r.executor.Ask = r.machine.Doing, r.machine.AskPerson
 	return r, nil
 }
 

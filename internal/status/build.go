@@ -29,6 +29,7 @@ type Input struct {
 	Busy      []string
 	Doing     string // what a long action says of its progress
 	Broken    string
+	Asked     *plan.Action      // what a person is to do within an action of ours
 	Planned   map[string][]byte // contents that a person is to write, by SHA-256
 	Now       time.Time
 

@@ -14,7 +14,7 @@ import (
 type Errand struct {
 	Node   int32           `json:"node"`
 	Step   string          `json:"step"`
-	Action plan.ActionKind `json:"action"` // stop | write | format | start | archive | disable
+	Action plan.ActionKind `json:"action"` // stop | kill | write | format | start | archive | disable
 	Argv   []string        `json:"argv"`   // as migrations.yaml has it; empty: however that node does it
 	Path   string          `json:"path"`   // on the node
 	File   string          `json:"file"`   // write: where the service offers the planned file
@@ -29,13 +29,23 @@ type Errand struct {
 func manualOf(in Input) []Errand {
 	out := []Errand{}
 	for _, e := range phases.Errands(in.State, in.Snapshot, in.inventory, in.Planned) {
-		n, _ := in.Config.Node(*e.Action.Node)
-		one := Errand{Node: n.ID, Step: e.Step.ID, Action: e.Action.Kind, Argv: list(e.Action.Argv), Path: e.Action.Path, SHA256: e.Action.After,
-			Folder: n.Access.Files, Now: e.Now, Since: stamp(e.Since), Do: errandInWords(e.Action, n), Seen: e.Saw}
-		if e.Action.Kind == plan.Write {
-			one.File = fmt.Sprintf("/api/v1/migrations/%s/files/%s", in.Name, e.Action.After)
-		}
+		one := errandOf(in, e.Step, e.Action)
+		one.Now, one.Since, one.Seen = e.Now, stamp(e.Since), e.Saw
 		out = append(out, one)
+	}
+	if step, ok := in.State.OpenStep(); ok && in.Asked != nil {
+		one := errandOf(in, step, *in.Asked)
+		one.Now, one.Since = true, stamp(in.State.Run.OpenedAt)
+		out = append(out, one)
+	}
+	return out
+}
+
+func errandOf(in Input, step plan.Step, a plan.Action) Errand {
+	n, _ := in.Config.Node(*a.Node)
+	out := Errand{Node: n.ID, Step: step.ID, Action: a.Kind, Argv: list(a.Argv), Path: a.Path, SHA256: a.After, Folder: n.Access.Files, Do: errandInWords(a, n)}
+	if a.Kind == plan.Write {
+		out.File = fmt.Sprintf("/api/v1/migrations/%s/files/%s", in.Name, a.After)
 	}
 	return out
 }
@@ -53,6 +63,8 @@ func errandInWords(a plan.Action, n config.Node) string {
 		return "start " + who
 	case plan.Archive:
 		return fmt.Sprintf("move the folder %s of %s aside, and the copy of its meta.properties with it", a.Path, who)
+	case plan.Kill:
+		return "kill " + who + " now, as a crash would: the drill measures from the moment it is seen gone"
 	case plan.Disable:
 		return "keep " + who + " from starting again"
 	default:
