@@ -34,6 +34,11 @@ func (a argvFiles) resolve(ctx context.Context, at string) (string, error) {
 		return "", err
 	}
 	target, whole := strings.CutSuffix(string(r.stdout), "\n")
+	if r.exit != 0 {
+		if e, err := lookAt(ctx, a, at); err == nil && !e.exists {
+			return "", fs.ErrNotExist
+		}
+	}
 	if r.exit != 0 || !whole || !path.IsAbs(target) || strings.ContainsRune(target, '\n') {
 		return "", fmt.Errorf("its links cannot be followed: %w", failure("readlink", r))
 	}
@@ -63,7 +68,11 @@ func (a argvFiles) list(ctx context.Context, dir string) ([]string, error) {
 	if r.exit != 0 {
 		return nil, a.whyUnread(ctx, dir, 0, r)
 	}
-	return strings.Split(strings.TrimSuffix(string(r.stdout), "\n"), "\n"), nil
+	names, whole := strings.CutSuffix(string(r.stdout), "\n")
+	if !whole {
+		return nil, errShort
+	}
+	return strings.Split(names, "\n"), nil
 }
 
 // create reads back what it wrote: a way to the node that loses standard input

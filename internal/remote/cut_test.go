@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -50,6 +51,7 @@ var cuts = []struct {
 // A write of which any single command is cut off leaves the old file or the new
 // one, whole, and can be done again.
 func TestAWriteCutOffAtEachCommand(t *testing.T) {
+	t.Parallel()
 	for _, present := range []string{"", "a=1\n"} {
 		for _, cut := range cuts {
 			for at := 0; ; at++ {
@@ -116,4 +118,72 @@ func cutWrite(t *testing.T, name, present string, at int, stays bool, end func(f
 		}
 	}
 	return false
+}
+
+// A log of which any single command is cut off comes whole all the same, each
+// line once and in order: never a line of long ago as if it were new.
+func TestALogCutOffAtEachCommand(t *testing.T) {
+	t.Parallel()
+	for _, story := range []string{"grows", "is renamed"} {
+		for _, cut := range cuts {
+			for at := 0; ; at++ {
+				name := fmt.Sprintf("%s, cut at command %d: %s", story, at, cut.name)
+				if cutTail(t, name, story == "is renamed", at, cut.stays, cut.end) {
+					break
+				}
+			}
+		}
+	}
+}
+
+func cutTail(t *testing.T, name string, renamed bool, at int, stays bool, end func(func([]byte) execResult, []byte) (execResult, error)) bool {
+	path := filepath.Join(t.TempDir(), "server.log")
+	first, then := strings.Repeat("one line of long ago\n", 50), strings.Repeat("and a new one\n", 40)
+	put(t, path, first, 0o600)
+	c := &tools{}
+	node := operations[argvFiles]{argvFiles{c}}
+	tailed, err := node.Tail(t.Context(), path, Cursor{FromEnd: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if renamed {
+		put(t, path, first+then, 0o600)
+		if err := os.Rename(path, path+".1"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, path, "the newest\n", 0o600)
+		then += "the newest\n"
+	} else {
+		put(t, path, first+then, 0o600)
+	}
+	reached := false
+	c.calls = nil
+	c.fault = func(nth int, run func([]byte) execResult, stdin []byte) (execResult, error) {
+		if nth < at || nth > at && !stays {
+			return run(stdin), nil
+		}
+		reached = true
+		return end(run, stdin)
+	}
+	got := ""
+	for {
+		tailed, err = node.Tail(t.Context(), path, tailed.Next)
+		if tailed.Truncated || tailed.Lost || tailed.Cut {
+			t.Fatalf("%s: told a gap: %+v", name, tailed)
+		}
+		got += string(tailed.Data)
+		if err != nil {
+			c.fault = nil
+		} else if !tailed.More {
+			break
+		}
+	}
+	c.fault = nil
+	if tailed, err = node.Tail(t.Context(), path, tailed.Next); err != nil {
+		t.Fatalf("%s: at last: %v", name, err)
+	}
+	if got += string(tailed.Data); got != then {
+		t.Fatalf("%s: %d bytes, want %d: %q", name, len(got), len(then), got)
+	}
+	return !reached
 }

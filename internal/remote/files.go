@@ -16,7 +16,8 @@ type files interface {
 	// is an entry that does not exist; one that cannot be looked at carries its
 	// error. The error beside the entries says that nothing at all was seen.
 	look(ctx context.Context, paths ...string) ([]entry, error)
-	// resolve follows the links of an existing path.
+	// resolve follows the links of a path; one that leads nowhere is fs.ErrNotExist
+	// or its last name.
 	resolve(ctx context.Context, path string) (string, error)
 	// section reads at most n bytes of a regular file from an offset. Since the
 	// last look another file may have taken the path: the caller must tell.
@@ -124,7 +125,7 @@ func readWhole(ctx context.Context, on files, path string, e entry) ([]byte, err
 	case len(data) > MaxFile:
 		return nil, ErrTooLarge
 	case int64(len(data)) < e.size:
-		return nil, fmt.Errorf("%d bytes came of %d: it changes, or the way to the node lost the rest", len(data), e.size)
+		return nil, fmt.Errorf("%d bytes of %d: %w", len(data), e.size, errShort)
 	}
 	return data, nil
 }

@@ -3,6 +3,8 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,8 +26,11 @@ type sibling struct {
 func (t *tailing) siblings(ctx context.Context) ([]sibling, error) {
 	if t.real == "" {
 		real, err := t.on.resolve(ctx, t.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			real, err = t.path, nil // it was renamed, or is not there yet
+		}
 		if err != nil {
-			real = t.path // missing at the moment: it was renamed, or is not there yet
+			return nil, err
 		}
 		t.real = real
 	}
@@ -87,17 +92,24 @@ func compareBool(a, b bool) int {
 // start is the beginning of a file.
 func (e entry) start() Cursor { return Cursor{Device: e.device, Inode: e.inode} }
 
-// unchanged says whether a file still has before the cursor what was there.
-func (t *tailing) unchanged(ctx context.Context, s sibling) bool {
+// unchanged says whether a file still has before the cursor what was there. A
+// file that cannot be read is no no: who goes on elsewhere loses lines.
+func (t *tailing) unchanged(ctx context.Context, s sibling) (bool, error) {
 	if s.size < t.out.Next.Offset {
-		return false
+		return false, nil
 	}
 	start := max(0, t.out.Next.Offset-markBytes)
 	if t.out.Next.Mark == "" || start == t.out.Next.Offset {
-		return true
+		return true, nil
 	}
 	before, err := t.on.section(ctx, s.path, start, t.out.Next.Offset-start)
-	return err == nil && t.out.Next.follows(before)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err == nil && int64(len(before)) < t.out.Next.Offset-start:
+		return false, errShort
+	}
+	return err == nil && t.out.Next.follows(before), err
 }
 
 // follows says whether the bytes before the cursor are still the ones it saw.

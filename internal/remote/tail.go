@@ -66,8 +66,11 @@ func (t *tailing) locate(ctx context.Context) (sibling, error) {
 		return sibling{}, err
 	}
 	for _, s := range family {
-		if s.inode == t.out.Next.Inode && t.unchanged(ctx, s) {
-			return s, nil
+		if s.inode != t.out.Next.Inode {
+			continue
+		}
+		if same, err := t.unchanged(ctx, s); same || err != nil {
+			return s, err
 		}
 	}
 	if !here.exists {
@@ -92,10 +95,11 @@ func (t *tailing) readOn(ctx context.Context, where sibling) (ended bool, err er
 		return true, err
 	}
 	if where.size < t.out.Next.Offset || !t.out.Next.follows(before) {
-		t.out.Truncated = true
-		if t.copied(ctx) {
-			return false, nil
+		if found, err := t.copied(ctx); found || err != nil {
+			t.out.Truncated = err == nil
+			return err != nil, err
 		}
+		t.out.Truncated = true
 		t.out.Next = where.start()
 		if before, chunk, err = t.around(ctx, where); err != nil {
 			return true, err
@@ -112,7 +116,9 @@ func (t *tailing) readOn(ctx context.Context, where sibling) (ended bool, err er
 
 // around reads the bytes before the cursor, which the mark is of, and those
 // after it that there is room for. Without a mark another file that took the
-// path since the last look could not be told: a second look does.
+// path since the last look could not be told: a second look does. It also tells
+// a file that was cut from an answer that lost its end on the way: read again
+// from 0, lines of long ago would count as new.
 func (t *tailing) around(ctx context.Context, where sibling) (before, chunk []byte, err error) {
 	at := t.out.Next.Offset
 	start := max(0, at-markBytes)
@@ -124,18 +130,24 @@ func (t *tailing) around(ctx context.Context, where sibling) (before, chunk []by
 	if err != nil {
 		return nil, nil, err
 	}
-	if t.out.Next.Mark == "" {
+	short := int64(len(data)) < at-start
+	if short || t.out.Next.Mark == "" {
 		again, err := lookAt(ctx, t.on, where.path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, nil, err
-		}
-		if !again.exists || again.inode != where.inode {
+		case !again.exists || again.inode != where.inode:
 			return nil, nil, errMoved
+		case short && again.size >= at:
+			return nil, nil, errShort
 		}
 	}
 	split := min(at-start, int64(len(data)))
 	return data[:split], data[split:], nil
 }
+
+// errShort is an answer whose end was lost on the way.
+var errShort = errors.New("less of the file came than it has")
 
 // errMoved is a file that another one took the path of while it was read.
 var errMoved = errors.New("the file was renamed while it was read")
@@ -186,18 +198,28 @@ func wholeLines(chunk []byte, midLine bool) (lines []byte, used int, stillMid bo
 // copied finds a copy that still holds what was before the cursor, and moves
 // the cursor there: log rotation by copying and truncating keeps the unread
 // rest only there.
-func (t *tailing) copied(ctx context.Context) bool {
+func (t *tailing) copied(ctx context.Context) (bool, error) {
+	if t.out.Next.Mark == "" {
+		return false, nil
+	}
 	family, err := t.siblings(ctx)
-	if err != nil || t.out.Next.Mark == "" {
-		return false
+	if err != nil {
+		return false, err
 	}
 	for _, s := range family {
-		if !s.last && s.inode != t.out.Next.Inode && t.unchanged(ctx, s) {
+		if s.last || s.inode == t.out.Next.Inode {
+			continue
+		}
+		same, err := t.unchanged(ctx, s)
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // a stranger's file may be closed to us
+			return false, err
+		}
+		if same {
 			t.out.Next.Device, t.out.Next.Inode = s.device, s.inode
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // advance moves the cursor from a finished renamed file to the file written after it.

@@ -15,8 +15,13 @@ import (
 )
 
 func TestWrapper(t *testing.T) {
-	t.Run("only busybox", func(t *testing.T) { testNode(t, NewWrapper([]string{"env", "PATH=" + onlyBusybox(t)})) })
+	t.Parallel()
+	t.Run("only busybox", func(t *testing.T) {
+		t.Parallel()
+		testNode(t, NewWrapper([]string{"env", "PATH=" + onlyBusybox(t)}))
+	})
 	t.Run("another mount namespace and language", func(t *testing.T) {
+		t.Parallel()
 		testNode(t, NewWrapper(append(namespace(t), "env", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTING_STYLE=shell", "TZ=Asia/Tokyo")))
 	})
 }
@@ -202,4 +207,15 @@ func TestWhoMayNotReadOrWriteIsTold(t *testing.T) {
 		t.Errorf("error %v, want that the owner cannot be kept", err)
 	}
 	wantsWhole(t, readable, "a=1\n")
+}
+
+func TestTheServicesOwnSettingsStayOutOfWrappers(t *testing.T) {
+	t.Setenv("MIGRATOR_TOKEN", "hunter2")
+	node := NewWrapper([]string{"sh", "-c", `test -z "$MIGRATOR_TOKEN" || exit 9; "$@"`, "-"})
+	if r, err := node.Run(t.Context(), []string{"true"}); err != nil || r.Exit != 0 {
+		t.Errorf("%+v, %v: the token reached the prefix", r, err)
+	}
+	if _, err := node.Stat(t.Context(), "/"); err != nil {
+		t.Errorf("%v: the token reached the prefix", err)
+	}
 }
