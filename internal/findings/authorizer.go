@@ -102,6 +102,37 @@ func noSuperUsers(l *look) {
 			l.mustBeSuper(first, v, n.Name()+" settings in migrations.yaml")
 		}
 	}
+	l.callersMustBeSuper()
+}
+
+// callersMustBeSuper: whoever calls the controllers by a login that
+// migrations.yaml gives it must be one of their super users.
+func (l *look) callersMustBeSuper() {
+	first := l.firstBroker()
+	if first.doc == nil || first.value(authorizerKey) == "" || !strings.HasPrefix(l.s.Migration.Quorum.Listener.Protocol, "SASL_") {
+		return
+	}
+	prefix := "listener.name." + strings.ToLower(l.s.Migration.Quorum.Listener.Name) + "."
+	for _, controller := range l.s.Migration.Nodes {
+		users, ok := setting(controller, "super.users")
+		if !ok {
+			users = first.value("super.users")
+		}
+		if controller.Role != cluster.Controller || strings.Contains(users, "${") {
+			continue
+		}
+		for _, n := range l.s.Migration.Nodes {
+			for _, s := range n.Settings {
+				if !strings.HasPrefix(s.Key, prefix) || !strings.HasSuffix(s.Key, "sasl.jaas.config") {
+					continue
+				}
+				if user := userOf(s.Value); user != "" && !slices.Contains(principals(users), "User:"+user) {
+					l.found(controller.Name()+" settings in migrations.yaml", n.Name()+" logs in to the controllers as User:"+user+", which is not in super.users",
+						"Add it to super.users of every controller, and of every broker.")
+				}
+			}
+		}
+	}
 }
 
 func (l *look) mustBeSuper(f propertiesFile, users, where string) {
@@ -148,6 +179,11 @@ func (f propertiesFile) loginName() string {
 	if jaas == "" {
 		jaas = f.value("sasl.jaas.config")
 	}
+	return userOf(jaas)
+}
+
+// userOf is the user of a JAAS entry; "" when it says none or hides it.
+func userOf(jaas string) string {
 	for field := range strings.FieldsSeq(jaas) {
 		if user, ok := strings.CutPrefix(field, "username="); ok && !strings.Contains(user, "${") {
 			return strings.Trim(strings.TrimSuffix(user, ";"), `"'`)

@@ -57,6 +57,8 @@ func TestWhoIsASuperUser(t *testing.T) {
 		{"the brokers' login is no super user (FR-068)", sasl("User:admin"), "MIG325", Found, "User:kafka"},
 		{"the brokers' login is one", sasl("User:admin;User:kafka"), "MIG325", Clear, ""},
 		{"controllers with a list of their own (FR-068)", controllerSetting(sasl("User:kafka"), "super.users", "User:other"), "MIG325", Found, "controller 3001 settings"},
+		{"the login to the controllers is no super user (FR-068)", controllerSetting(sasl("User:kafka"), "listener.name.controller.plain.sasl.jaas.config", `x required username="node" password="p";`), "MIG325", Found, "User:node"},
+		{"the login to the controllers is one", controllerSetting(sasl("User:kafka;User:node"), "listener.name.controller.plain.sasl.jaas.config", `x required username="node" password="p";`), "MIG325", Clear, ""},
 		{"commas (FR-068)", sasl("User:a,User:b"), "MIG326", Found, "semicolons"},
 		{"lower case (FR-068)", sasl("user:kafka"), "MIG326", Found, "lower case"},
 		{"blanks in a certificate's name (FR-068)", sasl("User:CN=b1, OU=X, O=Y"), "MIG326", Found, "without blanks"},
