@@ -3,6 +3,7 @@ package remote
 import (
 	"migrator/internal/config"
 	"migrator/internal/remote/sshlink"
+	"migrator/internal/secrets"
 )
 
 // links are this process's ssh connections. Everybody who opens a node (survey,
@@ -28,7 +29,7 @@ type SSH struct {
 func NewSSH(access config.Access) *SSH { return newSSH(&links, access) }
 
 func newSSH(pool *sshlink.Pool, access config.Access) *SSH {
-	s := &SSH{way: overSSH{pool: pool, way: sshlink.NewWay(access), become: access.SSH.Become}}
+	s := &SSH{Redact: secrets.Redact, way: overSSH{pool: pool, way: sshlink.NewWay(access), become: access.SSH.Become}}
 	s.on = argvFiles{on: s.way}
 	return s
 }
