@@ -56,8 +56,9 @@ func fact[T any](v T, source string, begun time.Time, err error) facts.Fact[T] {
 	return facts.Known(v, source, begun)
 }
 
-// maxCause bounds what a node, broker or znode can make us show.
-const maxCause = 500
+// maxCause bounds what a node, broker or znode can make us show. The longest
+// text of ours is that of a changed host key, with what to do at its end.
+const maxCause = 800
 
 func cause(err error) string {
 	text := err.Error()

@@ -2,7 +2,6 @@ package lab_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,5 +87,4 @@ func TestOverSSHWithLinksThatBreak(t *testing.T) {
 		}
 	}
 	op.goesBack(cluster.Initial, originals)
-	_ = os.Getpid
 }

@@ -84,13 +84,12 @@ func (h hostKeys) refusal(key ssh.PublicKey, want []xknownhosts.KnownKey) error 
 	for _, w := range want {
 		e.Known = append(e.Known, fmt.Sprintf("%s:%d has %s", w.Filename, w.Line, shown(w.Key)))
 	}
-	compare := fmt.Sprintf("Compare %s with what the host itself says (on its console: ssh-keygen -lf /etc/ssh/ssh_host_%s_key.pub)", ssh.FingerprintSHA256(key), short(key.Type()))
+	compare := fmt.Sprintf("Only if the host's own console (ssh-keygen -lf /etc/ssh/ssh_host_%s_key.pub) shows the offered one: ", short(key.Type()))
 	if len(want) == 0 {
-		e.text = fmt.Sprintf("the host's key is not known: it offers %s, and %s has no key for %s. %s; only if they are equal: %s",
-			e.Offered, strings.Join(h.names, ", "), h.name(), compare, h.scan(key))
+		e.text = fmt.Sprintf("the host's key is not known: it offers %s, and %s has none for %s. %s%s", e.Offered, strings.Join(h.names, ", "), h.name(), compare, h.scan(key))
 		return e
 	}
-	e.text = fmt.Sprintf("the host's key has changed: it offers %s, but %s. Nothing was sent: either the host was set up anew or another machine answers in its place. %s; only if they are equal: ssh-keygen -R '%s' -f %s, then %s",
+	e.text = fmt.Sprintf("the host's key has changed: it offers %s, but %s. Nothing was sent; it was set up anew, or another machine answers. %sssh-keygen -R '%s' -f %s; %s",
 		e.Offered, strings.Join(e.Known, ", "), compare, h.name(), want[0].Filename, h.scan(key))
 	return e
 }
@@ -101,7 +100,7 @@ func (h hostKeys) noCommonKind(offered []string) error {
 	for _, k := range h.db.HostKeys(h.login.known) {
 		e.Known = append(e.Known, shown(k.PublicKey))
 	}
-	e.text = fmt.Sprintf("the host's key has changed: it offers keys of the kinds %s, but %s has only %s for %s. Nothing was sent: either the host was set up anew or another machine answers in its place. Compare with the host's console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub); only if that is its key: %s",
+	e.text = fmt.Sprintf("the host's key has changed: it offers keys of the kinds %s, but %s has only %s for %s. Nothing was sent; it was set up anew, or another machine answers. Add its key only after you compared it on the host's own console: %s",
 		strings.Join(offered, ", "), strings.Join(h.names, ", "), strings.Join(e.Known, ", "), h.name(), h.scan(nil))
 	return e
 }

@@ -3,7 +3,9 @@ package sshlink
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 
 	"migrator/internal/config"
 	"migrator/internal/remote/sshtest"
@@ -177,6 +180,99 @@ func TestKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An expired certificate is refused with nothing but "permission denied"; who
+// looks at the service must read why.
+func TestAnAgentAndCertificates(t *testing.T) {
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca")
+	sshtest.NewKey(t, ca)
+	server := sshtest.Start(t, "127.0.0.2", "TrustedUserCAKeys "+ca+".pub")
+	for _, name := range []string{"good", "expired", "inagent"} {
+		sshtest.NewKey(t, filepath.Join(dir, name))
+	}
+	sign(t, ca, filepath.Join(dir, "good"), server.User, time.Hour)
+	sign(t, ca, filepath.Join(dir, "expired"), server.User, -time.Hour)
+	w := NewWay(server.Access())
+	w.KeyFile = filepath.Join(dir, "good")
+	if _, err := try(t, newPool(t), w, "true"); err != nil {
+		t.Errorf("a certificate: %v", err)
+	}
+	w.KeyFile = filepath.Join(dir, "expired")
+	_, err := try(t, newPool(t), w, "true")
+	says(t, err, "does not let", "certificate", "expired at")
+
+	w.KeyFile, w.Config = "", filepath.Join(dir, "none") // no key file of the usual names is looked for
+	if err := os.WriteFile(w.Config, []byte("Host *\n  IdentityFile "+filepath.Join(dir, "absent")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSH_AUTH_SOCK", "")
+	_, err = try(t, newPool(t), w, "true")
+	says(t, err, "no key to log in", "SSH_AUTH_SOCK")
+	t.Setenv("SSH_AUTH_SOCK", serveAgent(t, server.KeyFile))
+	if _, err := try(t, newPool(t), w, "true"); err != nil {
+		t.Errorf("with an agent: %v", err)
+	}
+}
+
+// sign writes a certificate beside a key.
+func sign(t *testing.T, ca, key, user string, life time.Duration) {
+	t.Helper()
+	signer, err := ssh.ParsePrivateKey(read(t, ca))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _, _, _, err := ssh.ParseAuthorizedKey(read(t, key+".pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	cert := &ssh.Certificate{Key: public, KeyId: "migrator", CertType: ssh.UserCert, ValidPrincipals: []string{user},
+		ValidAfter: uint64(now.Add(-2 * time.Hour).Unix()), ValidBefore: uint64(now.Add(life).Unix())}
+	if err := cert.SignCert(rand.Reader, signer); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key+"-cert.pub", ssh.MarshalAuthorizedKey(cert), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func serveAgent(t *testing.T, key string) (socket string) {
+	t.Helper()
+	private, err := ssh.ParseRawPrivateKey(read(t, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := agent.NewKeyring()
+	if err := keys.Add(agent.AddedKey{PrivateKey: private}); err != nil {
+		t.Fatal(err)
+	}
+	socket = filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go agent.ServeAgent(keys, conn)
+		}
+	}()
+	return socket
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func TestSSHConfigAndAJumpHost(t *testing.T) {

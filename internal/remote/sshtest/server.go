@@ -133,7 +133,8 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin yes
 Subsystem sftp internal-sftp
-`, s.Address, s.Port, s.Dir, s.Dir)
+SetEnv HOME=%s
+`, s.Address, s.Port, s.Dir, s.Dir, s.Dir) // this user's own start-up files may greet, or take long
 	s.write("sshd_config", []byte(strings.Join(s.options, "\n")+"\n"+settings))
 	var err error
 	if s.log, err = os.OpenFile(filepath.Join(s.Dir, "sshd.log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600); err != nil {
