@@ -22,7 +22,10 @@ const (
 // never a judgement by what a tool complains: that is in any language, and what
 // stands between us and the node (docker, kubectl, sudo) fails with exit codes
 // of its own. After a command that failed the files are looked at.
-type argvFiles struct{ on runner }
+type argvFiles struct {
+	on     runner
+	redact func(string) string // of what errors show; nil keeps all
+}
 
 func (a argvFiles) look(ctx context.Context, paths ...string) ([]entry, error) {
 	return a.lookAll(ctx, paths)
@@ -153,16 +156,27 @@ func (a argvFiles) do(ctx context.Context, at string, stdin []byte, argv ...stri
 func (a argvFiles) run(ctx context.Context, stdin []byte, limit int64, argv ...string) (execResult, error) {
 	r, err := a.on.run(ctx, argv, stdin, limit)
 	if err != nil {
-		return execResult{}, &wayError{err}
+		return execResult{}, &wayError{err: err, text: a.shown(err.Error())}
 	}
+	r.stderr = a.shown(r.stderr)
 	return r, nil
+}
+
+func (a argvFiles) shown(text string) string {
+	if a.redact == nil {
+		return text
+	}
+	return a.redact(text)
 }
 
 // wayError is a way to the node that failed. It is never a missing or closed
 // file of the node, though a missing kubectl or key file is one of this machine.
-type wayError struct{ err error }
+type wayError struct {
+	err  error
+	text string
+}
 
-func (e *wayError) Error() string { return e.err.Error() }
+func (e *wayError) Error() string { return e.text }
 
 // Is lets through what concerns the way.
 func (e *wayError) Is(target error) bool {

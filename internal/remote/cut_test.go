@@ -81,7 +81,7 @@ func cutWrite(t *testing.T, name, present string, at int, stays bool, end func(f
 		reached = true
 		return end(run, stdin)
 	}}
-	node := operations[argvFiles]{argvFiles{c}}
+	node := operations[argvFiles]{argvFiles{on: c}}
 	err := node.WriteFile(t.Context(), path, []byte(after), options)
 	if !reached {
 		if err != nil {
@@ -141,7 +141,7 @@ func cutTail(t *testing.T, name string, renamed bool, at int, stays bool, end fu
 	first, then := strings.Repeat("one line of long ago\n", 50), strings.Repeat("and a new one\n", 40)
 	put(t, path, first, 0o600)
 	c := &tools{}
-	node := operations[argvFiles]{argvFiles{c}}
+	node := operations[argvFiles]{argvFiles{on: c}}
 	tailed, err := node.Tail(t.Context(), path, Cursor{FromEnd: true})
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,11 @@ func Open(access config.Access) (Node, error) {
 		if len(access.Argv) == 0 {
 			return nil, errNoPrefix
 		}
-		return NewWrapper(access.Argv), nil
+		return NewWrapper(access.Argv, secrets.Redact), nil
 	case "ssh":
-		return NewSSH(access), nil
+		node := NewSSH(access)
+		node.Redact, node.on.redact = secrets.Redact, secrets.Redact
+		return node, nil
 	case "manual":
 		return NewManual(access.Files), nil
 	default:

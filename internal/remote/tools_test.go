@@ -108,7 +108,7 @@ func TestWhatOperationsCost(t *testing.T) {
 	path := filepath.Join(dir, "server.properties")
 	put(t, path, "a=1\n", 0o640)
 	c := &tools{}
-	node := operations[argvFiles]{argvFiles{c}}
+	node := operations[argvFiles]{argvFiles{on: c}}
 	var at Cursor
 	for _, tt := range []struct {
 		name string

@@ -8,8 +8,6 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
-
-	"migrator/internal/secrets"
 )
 
 // Wrapper is a node that a command of this machine leads to, such as
@@ -28,10 +26,11 @@ type Wrapper struct {
 	trusted atomic.Bool // a command has come through once
 }
 
-// NewWrapper returns the node behind an argv prefix.
-func NewWrapper(prefix []string) *Wrapper {
-	w := &Wrapper{prefix: prefix, local: Local{Redact: secrets.Redact}}
-	w.on = argvFiles{on: process{prefix: prefix}}
+// NewWrapper returns the node behind an argv prefix. Redact replaces secrets in
+// output and errors, the prefix's own among them; nil keeps all.
+func NewWrapper(prefix []string, redact func(string) string) *Wrapper {
+	w := &Wrapper{local: Local{Redact: redact}, prefix: prefix}
+	w.on = argvFiles{on: process{prefix: prefix}, redact: redact}
 	return w
 }
 
@@ -79,14 +78,14 @@ func (w *Wrapper) startable(ctx context.Context, argv []string) error {
 // answers says whether a harmless command comes through.
 func (w *Wrapper) answers(ctx context.Context) error {
 	token := rand.Text() + ` "a  b" $0` // which a shell changes, and does no harm with
-	r, err := w.on.on.run(ctx, []string{"echo", token}, nil, MaxOutput)
+	r, err := w.on.run(ctx, nil, MaxOutput, "echo", token)
 	switch {
 	case err != nil:
 		return err
 	case r.exit != 0:
 		return fmt.Errorf("no command comes through: %w", failure("echo", r))
 	case string(r.stdout) != token+"\n":
-		return fmt.Errorf("no command comes through as it is: echo of %q answers %q", token, plain(string(r.stdout)))
+		return fmt.Errorf("no command comes through as it is: echo of %q answers %q", token, w.on.shown(plain(string(r.stdout))))
 	}
 	return nil
 }

@@ -18,11 +18,11 @@ func TestWrapper(t *testing.T) {
 	t.Parallel()
 	t.Run("only busybox", func(t *testing.T) {
 		t.Parallel()
-		testNode(t, NewWrapper([]string{"env", "PATH=" + onlyBusybox(t)}))
+		testNode(t, NewWrapper([]string{"env", "PATH=" + onlyBusybox(t)}, nil))
 	})
 	t.Run("another mount namespace and language", func(t *testing.T) {
 		t.Parallel()
-		testNode(t, NewWrapper(append(namespace(t), "env", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTING_STYLE=shell", "TZ=Asia/Tokyo")))
+		testNode(t, NewWrapper(append(namespace(t), "env", "LANG=de_DE.UTF-8", "LC_ALL=de_DE.UTF-8", "QUOTING_STYLE=shell", "TZ=Asia/Tokyo"), nil))
 	})
 }
 
@@ -73,7 +73,7 @@ func TestAWayThatDoesNotLeadToTheNode(t *testing.T) {
 			defer cancel()
 			path := filepath.Join(t.TempDir(), "a")
 			put(t, path, "a=1\n", 0o600)
-			node := NewWrapper(prefix)
+			node := NewWrapper(prefix, nil)
 			if info, err := node.Stat(ctx, path); err == nil {
 				t.Errorf("stat %+v", info)
 			}
@@ -104,7 +104,7 @@ func TestAWayThatDoesNotLeadToTheNode(t *testing.T) {
 }
 
 func TestAShellOnTheWayIsNoticed(t *testing.T) {
-	node := NewWrapper([]string{"sh", "-c", `eval "$*"`, "-"}) // as ssh does with its arguments
+	node := NewWrapper([]string{"sh", "-c", `eval "$*"`, "-"}, nil) // as ssh does with its arguments
 	r, err := node.Run(t.Context(), []string{"true"})
 	var notStarted *NotStartedError
 	if !errors.As(err, &notStarted) || !strings.Contains(err.Error(), "as it is") {
@@ -127,7 +127,7 @@ case $1 in
   *)           exec env "$@" ;;
 esac
 `, 0o700)
-	node := NewWrapper([]string{script, filepath.Join(dir, "kafka-0")})
+	node := NewWrapper([]string{script, filepath.Join(dir, "kafka-0")}, nil)
 	for _, step := range []struct {
 		command string
 		exit    int
@@ -145,7 +145,7 @@ esac
 
 func TestAContainerThatIsGoneIsNoAnswer(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	node := NewWrapper([]string{"sh", "-c", `test ! -e "$0" || exit 1; "$@"`, gone})
+	node := NewWrapper([]string{"sh", "-c", `test ! -e "$0" || exit 1; "$@"`, gone}, nil)
 	running := []string{"sh", "-c", "exit 1"}
 	if r, err := node.Run(t.Context(), running); err != nil || r.Exit != 1 {
 		t.Fatalf("%+v, %v; want no", r, err)
@@ -167,7 +167,7 @@ func TestWhoMayNotReadOrWriteIsTold(t *testing.T) {
 	if err := exec.Command(nobody[0], append(nobody[1:], "true")...).Run(); err != nil {
 		t.Skipf("only root may become somebody else: %v", err)
 	}
-	node := NewWrapper(nobody)
+	node := NewWrapper(nobody, nil)
 	dir, err := os.MkdirTemp("", "nobody")
 	if err != nil {
 		t.Fatal(err)
@@ -211,11 +211,25 @@ func TestWhoMayNotReadOrWriteIsTold(t *testing.T) {
 
 func TestTheServicesOwnSettingsStayOutOfWrappers(t *testing.T) {
 	t.Setenv("MIGRATOR_TOKEN", "hunter2")
-	node := NewWrapper([]string{"sh", "-c", `test -z "$MIGRATOR_TOKEN" || exit 9; "$@"`, "-"})
+	node := NewWrapper([]string{"sh", "-c", `test -z "$MIGRATOR_TOKEN" || exit 9; "$@"`, "-"}, nil)
 	if r, err := node.Run(t.Context(), []string{"true"}); err != nil || r.Exit != 0 {
 		t.Errorf("%+v, %v: the token reached the prefix", r, err)
 	}
 	if _, err := node.Stat(t.Context(), "/"); err != nil {
 		t.Errorf("%v: the token reached the prefix", err)
+	}
+}
+
+func TestSecretsOfAPrefixAreRedacted(t *testing.T) {
+	node := NewWrapper([]string{"sh", "-c", "echo no access with $0 >&2; exit 1", "--token=hunter2"}, func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") })
+	gone := NewWrapper([]string{"/no/such/kubectl", "--token=hunter2"}, node.local.Redact)
+	for _, n := range []*Wrapper{node, gone} {
+		_, stat := n.Stat(t.Context(), "/")
+		_, run := n.Run(t.Context(), []string{"true"})
+		for _, err := range []error{stat, run} {
+			if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "[redacted]") {
+				t.Errorf("error %v, want one without the secret", err)
+			}
+		}
 	}
 }

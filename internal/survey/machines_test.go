@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,10 +112,22 @@ func TestAConnectionIsOpenRefusedOrFailed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", got[i].To, r, want)
 		}
 	}
-	l := looker{machine: remote.NewLocal()}
+	machines := map[string]remote.Node{"the node's own tools": remote.NewLocal(), "only busybox": onlyBusybox(t)}
 	for to, want := range map[string]findings.Reached{open.Addr().String(): findings.Open, closed.Addr().String(): findings.Refused} {
-		if r, err := fromAfar(t.Context(), l, to); err != nil || r != want {
-			t.Errorf("with the node's own tools %s is %q (%v), want %q", to, r, err, want)
+		for with, machine := range machines {
+			if r, err := fromAfar(t.Context(), looker{machine: machine}, to); err != nil || r != want {
+				t.Errorf("with %s %s is %q (%v), want %q", with, to, r, err, want)
+			}
 		}
 	}
+}
+
+// onlyBusybox is a node with busybox's commands and no others.
+func onlyBusybox(t *testing.T) remote.Node {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("busybox", "--install", "-s", dir).CombinedOutput(); err != nil {
+		t.Skipf("busybox is needed: %v: %s", err, out)
+	}
+	return remote.NewWrapper([]string{"env", "PATH=" + dir}, nil)
 }

@@ -70,10 +70,18 @@ func fromAfar(ctx context.Context, l looker, to string) (findings.Reached, error
 		return "", err
 	}
 	var missing []string
-	for _, argv := range [][]string{{"nc", "-z", "-v", "-w", "3", host, port}, {"python3", "-c", dialer, host, port}} {
+	tries := [][]string{{"nc", "-z", "-v", "-w", "3", host, port}, {"python3", "-c", dialer, host, port}}
+	for len(tries) > 0 {
+		argv := tries[0]
+		tries = tries[1:]
 		r, err := l.machine.Run(ctx, argv)
 		text := r.Stdout + r.Stderr
 		switch {
+		case err == nil && r.Exit == 1 && strings.Contains(text, "BusyBox"):
+			// Usage, since not every build of it knows -z. With -e it becomes that
+			// program once it is connected.
+			tries = append(tries, []string{"nc", "-w", "3", host, port, "-e", "true"})
+			missing = append(missing, argv[0]+" -z")
 		case err != nil || r.Exit == 127:
 			missing = append(missing, argv[0])
 		case r.Exit == 0:
