@@ -49,7 +49,7 @@ Exit codes: 0 done; 1 failed; 2 usage or configuration; 3 refused by a gate;
 	add("offline", newInitCommand(), newValidateCommand(), newPreflightCommand(), newFindingsCommand(), newPlanCommand(), newPhasesCommand())
 	add("backup", newBackupCommand())
 	add("migration", newStatusCommand(), newWatchCommand(), newAdvanceCommand(), newPauseCommand(), newResumeCommand(), newRetryCommand(),
-		newDrillCommand(), newRevertCommand(), newJournalCommand(), newFileCommand(), newEvidenceCommand())
+		newDrillCommand(), newRevertCommand(), newRehearsalCommand(), newJournalCommand(), newFileCommand(), newEvidenceCommand())
 	root.AddCommand(newLabCommand())
 	markRan(root)
 	return root

@@ -29,7 +29,7 @@ type seen struct {
 // notOffline are gates about what only a service has, its lock and its client,
 // and about the findings, which preflight shows themselves.
 func notOffline() []string {
-	return []string{gates.OneDriver, gates.MetadataWrite, gates.CanaryHealthy, gates.Preflight, gates.PreflightUse}
+	return []string{gates.OneDriver, gates.MetadataWrite, gates.CanaryHealthy, gates.Preflight, gates.PreflightUse, gates.Rehearsed}
 }
 
 const (

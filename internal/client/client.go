@@ -17,6 +17,7 @@ import (
 
 	"migrator/internal/config"
 	"migrator/internal/evidence"
+	"migrator/internal/gates"
 	"migrator/internal/journal"
 	"migrator/internal/status"
 )
@@ -67,13 +68,14 @@ func New(server string, token config.Secret) *Client {
 
 // Command is an order with its particulars.
 type Command struct {
-	Digest  string `json:"digest"`
-	Confirm string `json:"confirm"`
-	Accept  string `json:"accept"`
-	Reason  string `json:"reason"`
-	Kind    string `json:"kind"`
-	Actor   string `json:"actor"`
-	To      string `json:"to"`
+	Digest    string           `json:"digest"`
+	Confirm   string           `json:"confirm"`
+	Accept    string           `json:"accept"`
+	Reason    string           `json:"reason"`
+	Kind      string           `json:"kind"`
+	Actor     string           `json:"actor"`
+	To        string           `json:"to"`
+	Rehearsal *gates.Rehearsal `json:"rehearsal"`
 }
 
 // List gives every migration's status.
@@ -148,6 +150,11 @@ func (c *Client) Drill(ctx context.Context, name string, order Command) error {
 // carries its plan.
 func (c *Client) Revert(ctx context.Context, name string, order Command) error {
 	return c.command(ctx, name, "revert", order)
+}
+
+// Rehearsal registers a green rehearsal.
+func (c *Client) Rehearsal(ctx context.Context, name string, order Command) error {
+	return c.command(ctx, name, "rehearsal", order)
 }
 
 func one(name string) string { return "/api/v1/migrations/" + url.PathEscape(name) }

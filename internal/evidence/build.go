@@ -17,7 +17,8 @@ import (
 func Build(entries []journal.Entry, cfg config.Migration) (Pack, error) {
 	b := builder{canary: map[string]phases.Canary{}, pack: Pack{Name: cfg.Name, Rehearsal: cfg.Rehearsal, KafkaVersion: cfg.Kafka.Version, Phases: []Phase{}, Plans: []Plan{}, Steps: []Step{}, Windows: []Window{},
 		Drill: Drill{Runs: []DrillRun{}}, Accepted: []Accepted{}, Blocked: []Blocked{}, ToolVersion: toolVersion()}}
-	b.pack.Waivers = waivers(cfg)
+	b.pack.Waivers, b.pack.Rehearsals = waivers(cfg), []Rehearsed{}
+	b.pack.Shape = plan.Shape{KafkaVersion: cfg.Kafka.Version, Batch: cfg.Roll.Batch, Turns: []plan.Turn{}}
 	state := phases.New()
 	for _, entry := range entries {
 		e := phases.Event{Seq: entry.Seq, Time: entry.Time, Attempt: entry.Attempt, Actor: entry.Actor, Kind: phases.Kind(entry.Kind)}
@@ -82,6 +83,7 @@ func (b *builder) take(before phases.State, e phases.Event) {
 	case body.Approved != nil:
 		a := body.Approved
 		b.liftBlock(e)
+		b.pack.Shape.Turns = plan.Join(b.pack.Shape.Turns, a.Plan.Turns())
 		b.pack.Plans = append(b.pack.Plans, Plan{Phase: a.Plan.Phase, Revert: a.Plan.Revert, Digest: a.Plan.Digest, ApprovedBy: e.Actor, ApprovedAt: e.Time,
 			Confirmed: a.Confirmed, Verdicts: verdicts(a.Verdicts), Attempt: e.Attempt, Planned: planned(a.Plan)})
 	case e.Kind == phases.KindPlanDone, e.Kind == phases.KindPlanVoid:
@@ -97,6 +99,8 @@ func (b *builder) take(before phases.State, e phases.Event) {
 		b.pack.Accepted = append(b.pack.Accepted, Accepted{At: e.Time, By: e.Actor, Gate: a.Gate, Subjects: a.Subjects, Reason: a.Reason})
 	case body.Drill != nil:
 		b.pack.Drill.Runs = append(b.pack.Drill.Runs, drillRun(*body.Drill, e.Time))
+	case body.Rehearsed != nil:
+		b.pack.Rehearsals = append(b.pack.Rehearsals, Rehearsed{At: e.Time, By: e.Actor, Rehearsal: *body.Rehearsed})
 	case body.Canary != nil:
 		b.canary[body.Canary.Run] = *body.Canary
 	case e.Kind == phases.KindFinished:

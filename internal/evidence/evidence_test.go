@@ -14,6 +14,7 @@ import (
 
 	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/gates"
 	"migrator/internal/journal"
 	"migrator/internal/phases"
 	"migrator/internal/plan"
@@ -67,6 +68,7 @@ func recorded(t *testing.T) []journal.Entry {
 	add(14, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "a", Sent: 20, Acked: 19, Unchecked: 3, LongestStall: 2 * time.Second}})
 	add(14, phases.KindCanary, "migrator", phases.Body{Canary: &phases.Canary{Run: "b", Sent: 5, Acked: 5, Lost: 1, LongestStall: time.Second}})
 	add(14, phases.KindSoak, "migrator", phases.Body{Soak: &phases.Soak{Phase: cluster.Load, Required: time.Hour, Elapsed: time.Hour}})
+	add(14, phases.KindRehearsed, "ann", phases.Body{Rehearsed: &gates.Rehearsal{Pack: "p", Name: "staging"}})
 	add(15, phases.KindPlanDone, "migrator", phases.Body{Plan: &phases.PlanRef{Phase: cluster.Load, Digest: "d1"}})
 	add(16, phases.KindFinished, "migrator", phases.Body{})
 	return out
@@ -111,6 +113,8 @@ func TestTheEvidenceTellsWhatTheJournalHolds(t *testing.T) {
 		Waivers:     []Waiver{{Code: "MIG283", Reason: "scratch topics"}},
 		Accepted:    []Accepted{{At: at(1), By: "ann", Gate: "isr-full", Subjects: []string{"x-0"}, Reason: "scratch"}},
 		Blocked:     []Blocked{{At: at(10), What: "no progress", ToDo: "look", Until: ptr(at(11)), By: "ben"}},
+		Shape:       plan.Shape{KafkaVersion: "3.9.2", Turns: []plan.Turn{}},
+		Rehearsals:  []Rehearsed{{At: at(14), By: "ann", Rehearsal: gates.Rehearsal{Pack: "p", Name: "staging"}}},
 		Files:       []FileSums{{Node: 1, Path: "/etc/kafka/server.properties", Before: "sha-old", After: "sha-new"}},
 		ToolVersion: got.ToolVersion,
 	}
@@ -206,6 +210,46 @@ func TestAPackSurvivesItsStream(t *testing.T) {
 	}
 	if err := ReadTar(bytes.NewReader(whole[:700]), t.TempDir()); err == nil {
 		t.Error("half a stream is a whole pack")
+	}
+}
+
+func TestAPackThatWasAlteredByAByteIsNoneAnyMore(t *testing.T) {
+	entries := recorded(t)
+	pack, err := Build(entries, migration())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := Files(pack, entries, fetch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Read(dir); err != nil || back.ClusterID != "A43R" {
+		t.Fatalf("as it was written: %q, %v", back.ClusterID, err)
+	}
+	var altered *AlteredError
+	for _, f := range files[:len(files)-1] {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		for what, data := range map[string][]byte{"a bit changed": append([]byte{f.Data[0] ^ 1}, f.Data[1:]...), "a byte more": append(bytes.Clone(f.Data), '\n')} {
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Read(dir); !errors.As(err, &altered) || !strings.Contains(err.Error(), f.Name) {
+				t.Errorf("%s in %s: %v", what, f.Name, err)
+			}
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); !errors.As(err, &altered) || !strings.Contains(err.Error(), "missing") {
+			t.Errorf("without %s: %v", f.Name, err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

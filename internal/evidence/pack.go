@@ -6,31 +6,34 @@ import (
 	"time"
 
 	"migrator/internal/cluster"
+	"migrator/internal/gates"
 	"migrator/internal/plan"
 )
 
 // Pack is evidence.json. Absent is null.
 type Pack struct {
-	Name         string     `json:"name"`
-	Rehearsal    bool       `json:"rehearsal"` // migrations.yaml says that the cluster is one to rehearse on
-	KafkaVersion string     `json:"kafka_version"`
-	ClusterID    string     `json:"cluster_id"`
-	Started      *time.Time `json:"started"`
-	Finished     *time.Time `json:"finished"` // null: not finished when the pack was made
-	Attempt      int        `json:"attempt"`
-	Phases       []Phase    `json:"phases"`
-	Plans        []Plan     `json:"plans"`
-	Steps        []Step     `json:"steps"`
-	Rolls        []Roll     `json:"rolls"`
-	Windows      []Window   `json:"controllerless_windows"`
-	Drill        Drill      `json:"drill"`
-	Soak         *Soak      `json:"soak"`
-	Canary       Canary     `json:"canary"`
-	Accepted     []Accepted `json:"accepted"`
-	Waivers      []Waiver   `json:"waivers"`
-	Blocked      []Blocked  `json:"blocked"`
-	Files        []FileSums `json:"files"`
-	ToolVersion  string     `json:"tool_version"`
+	Name         string      `json:"name"`
+	Rehearsal    bool        `json:"rehearsal"` // migrations.yaml says that the cluster is one to rehearse on
+	KafkaVersion string      `json:"kafka_version"`
+	ClusterID    string      `json:"cluster_id"`
+	Started      *time.Time  `json:"started"`
+	Finished     *time.Time  `json:"finished"` // null: not finished when the pack was made
+	Attempt      int         `json:"attempt"`
+	Phases       []Phase     `json:"phases"`
+	Plans        []Plan      `json:"plans"`
+	Steps        []Step      `json:"steps"`
+	Rolls        []Roll      `json:"rolls"`
+	Windows      []Window    `json:"controllerless_windows"`
+	Drill        Drill       `json:"drill"`
+	Soak         *Soak       `json:"soak"`
+	Canary       Canary      `json:"canary"`
+	Accepted     []Accepted  `json:"accepted"`
+	Waivers      []Waiver    `json:"waivers"`
+	Blocked      []Blocked   `json:"blocked"`
+	Files        []FileSums  `json:"files"`
+	Shape        plan.Shape  `json:"shape"`      // what the approved forward plans changed
+	Rehearsals   []Rehearsed `json:"rehearsals"` // that were registered for this migration
+	ToolVersion  string      `json:"tool_version"`
 }
 
 // Phase is one stay in a phase.
@@ -172,6 +175,13 @@ type Blocked struct {
 	ToDo  string     `json:"to_do"`
 	Until *time.Time `json:"until"`
 	By    string     `json:"by"` // who lifted it
+}
+
+// Rehearsed is one rehearsal that was registered.
+type Rehearsed struct {
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+	gates.Rehearsal
 }
 
 // Waiver is a warning of preflight that migrations.yaml accepts, as it stood

@@ -56,7 +56,7 @@ func controllerIDs() []int32 { return []int32{3001, 3002, 3003} }
 func atRest(at time.Time) View {
 	v := View{
 		Settings: Settings{Inventory: inventory(), ClusterID: testCluster, KafkaVersion: "3.9.2", GoodPolls: 3, PollInterval: 2 * time.Second,
-			MaxFactAge: 15 * time.Second, MaxUnavailable: 15 * time.Second, CanaryTopic: "__migrator_canary", MetadataVersion: ptr(int16(21))},
+			MaxFactAge: 15 * time.Second, MaxUnavailable: 15 * time.Second, CanaryTopic: "__migrator_canary", NoRehearsal: true, MetadataVersion: ptr(int16(21))},
 		Phase: cluster.Initial, Now: at, Expected: map[int32]string{}, Short: map[string]int{},
 	}
 	s := &v.Snapshot

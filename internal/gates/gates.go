@@ -66,6 +66,9 @@ type Settings struct {
 	MaxUnavailable time.Duration
 	CanaryOff      bool
 	CanaryTopic    string
+	// NoRehearsal: none is asked for; else RehearsedWithin is the greatest age of one.
+	NoRehearsal     bool
+	RehearsedWithin time.Duration
 	// MetadataVersion is the brokers' effective inter.broker.protocol.version as a feature level.
 	MetadataVersion *int16
 }
@@ -137,8 +140,13 @@ type View struct {
 	DrillsWanted []string
 	DrillsPassed []string
 	Accepted     []Acceptance
-	Now          time.Time
-	Memory       Memory
+	// Rehearsals that were registered, and the shape of this migration up to the
+	// plan hybrid, once that plan is made.
+	Rehearsals []Rehearsal
+	Shape      plan.Shape
+	ShapeKnown bool
+	Now        time.Time
+	Memory     Memory
 }
 
 // Acceptance is a person's word for an availability gate and exactly these subjects.

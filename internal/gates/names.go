@@ -81,6 +81,7 @@ const (
 	Follows         = "brokers-follow"   // every live broker names the holder of /controller
 
 	// Finalize.
+	Rehearsed      = "rehearsed" // a green rehearsal of the same shape is registered, where one is asked for
 	SoakWhole      = "soak-whole"
 	DrillPassed    = "drill-passed"
 	WayBack        = "way-back"

@@ -119,6 +119,7 @@ var table = []gate{
 	safety(SomeoneActs, "MIG192", "A controller acts, or the copy moves.", judgeSomeoneActs, ControllerFree),
 	safety(MigrationOurs, "MIG193", "/migration is not left over from another quorum.", judgeMigrationOurs),
 
+	safety(Rehearsed, "MIG178", "The migration was rehearsed as migrations.yaml asks.", judgeRehearsed),
 	safety(SoakWhole, "MIG171", "The soak is whole.", judgeSoakWhole),
 	safety(DrillPassed, "MIG172", "Every wanted drill passed.", judgeDrillPassed),
 	safety(WayBack, "MIG173", "A way back exists.", judgeWayBack),

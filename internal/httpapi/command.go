@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"migrator/internal/cluster"
+	"migrator/internal/gates"
 	"migrator/internal/orchestrate"
 	"migrator/internal/status"
 )
@@ -25,18 +26,19 @@ const (
 )
 
 func verbs() []orchestrate.Verb {
-	return []orchestrate.Verb{orchestrate.Advance, orchestrate.Pause, orchestrate.Resume, orchestrate.Retry, orchestrate.Drill, orchestrate.Revert}
+	return []orchestrate.Verb{orchestrate.Advance, orchestrate.Pause, orchestrate.Resume, orchestrate.Retry, orchestrate.Drill, orchestrate.Revert, orchestrate.Rehearsal}
 }
 
 // order is the body of a command, as JSON or as a form of the page.
 type order struct {
-	Digest  string `json:"digest"`
-	Confirm string `json:"confirm"`
-	Accept  string `json:"accept"`
-	Reason  string `json:"reason"`
-	Kind    string `json:"kind"`
-	Actor   string `json:"actor"`
-	To      string `json:"to"` // revert: load | initial
+	Digest    string           `json:"digest"`
+	Confirm   string           `json:"confirm"`
+	Accept    string           `json:"accept"`
+	Reason    string           `json:"reason"`
+	Kind      string           `json:"kind"`
+	Actor     string           `json:"actor"`
+	To        string           `json:"to"` // revert: load | initial
+	Rehearsal *gates.Rehearsal `json:"rehearsal"`
 }
 
 func (s *Server) command(verb orchestrate.Verb) echo.HandlerFunc {
@@ -51,7 +53,7 @@ func (s *Server) command(verb orchestrate.Verb) echo.HandlerFunc {
 		}
 		ctx, cancel := s.bounded(c.Request().Context(), commandLimit)
 		defer cancel()
-		err = m.Do(ctx, orchestrate.Command{Verb: verb, Actor: actor(c, o), Digest: o.Digest, Confirm: o.Confirm, Accept: o.Accept, Reason: o.Reason, Kind: o.Kind, To: cluster.Phase(o.To)})
+		err = m.Do(ctx, orchestrate.Command{Verb: verb, Actor: actor(c, o), Digest: o.Digest, Confirm: o.Confirm, Accept: o.Accept, Reason: o.Reason, Kind: o.Kind, To: cluster.Phase(o.To), Rehearsal: o.Rehearsal})
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ type YAMLOptions struct {
 	MaxUnavailable     string
 	RollBatch          string   // node or rack
 	Approve            []string // nil is left out, empty is written
+	Rehearsal          bool     // it may be driven by `migrator rehearse`
 	CanaryTopic        string
 	// Lines for the sections of the same name, such as "tls: {ca: /ca.pem}".
 	ZooKeeper, Kafka, Quorum []string
@@ -61,6 +62,9 @@ func (c *Cluster) MigrationsYAML(o YAMLOptions) string {
 	}
 	if o.Approve != nil {
 		fmt.Fprintf(&b, "    approve: %s\n", flow(o.Approve))
+	}
+	if o.Rehearsal {
+		b.WriteString("    rehearsal: true\n")
 	}
 	return b.String()
 }

@@ -17,24 +17,26 @@ import (
 type Verb string
 
 const (
-	Advance Verb = "advance"
-	Pause   Verb = "pause"
-	Resume  Verb = "resume"
-	Retry   Verb = "retry"
-	Drill   Verb = "drill"
-	Revert  Verb = "revert"
+	Advance   Verb = "advance"
+	Pause     Verb = "pause"
+	Resume    Verb = "resume"
+	Retry     Verb = "retry"
+	Drill     Verb = "drill"
+	Revert    Verb = "revert"
+	Rehearsal Verb = "rehearsal" // register a green one
 )
 
 // Command is what a person or a rehearsal asks for.
 type Command struct {
-	Verb    Verb
-	Actor   string
-	Digest  string
-	Confirm string // the migration's name, typed
-	Accept  string // availability gate accepted with Reason
-	Reason  string
-	Kind    string        // drill: clean | crash
-	To      cluster.Phase // revert: load | initial
+	Verb      Verb
+	Actor     string
+	Digest    string
+	Confirm   string // the migration's name, typed
+	Accept    string // availability gate accepted with Reason
+	Reason    string
+	Kind      string        // drill: clean | crash
+	To        cluster.Phase // revert: load | initial
+	Rehearsal *gates.Rehearsal
 }
 
 // Refusal is a command that was not carried out, for a reason an operator can act on.
@@ -107,6 +109,8 @@ func (m *Machine) command(r request) {
 		m.answer(r, m.resume(r))
 	case Retry:
 		m.answer(r, m.retry(r))
+	case Rehearsal:
+		m.answer(r, m.register(r))
 	default:
 		m.answer(r, refuse("usage", 2, "no such command %q", r.Verb))
 	}

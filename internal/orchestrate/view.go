@@ -14,6 +14,8 @@ func (m *Machine) view(now time.Time) gates.View {
 		Kept: m.kept, Stopped: m.state.Stopped(), Now: now, Memory: m.memory,
 		Soak: gates.Soak{Required: m.cfg.Soak(m.cfg.Drill.Phase), Elapsed: m.clock.Elapsed, Running: m.state.Soak != nil,
 			HasLeader: m.clock.HasLeader, Leader: m.clock.Leader, LeaderEpoch: m.clock.LeaderEpoch, Incarnations: m.clock.Incarnations}}
+	v.Rehearsals = m.state.Rehearsals
+	v.Shape, v.ShapeKnown = m.shape()
 	if m.state.Soak == nil || m.state.Soak.Phase != m.cfg.Drill.Phase {
 		v.Soak.Elapsed, v.Soak.Running = 0, false
 	}

@@ -74,6 +74,8 @@ func (s *State) apply(e Event) error {
 		return with(e.Body.Drill, func(d DrillRun) error { s.Drills = append(s.Drills, d); return nil })
 	case KindCanary:
 		return with(e.Body.Canary, func(c Canary) error { s.Canary[c.Run] = c; return nil })
+	case KindRehearsed:
+		return with(e.Body.Rehearsed, func(r gates.Rehearsal) error { s.Rehearsals = append(s.Rehearsals, r); return nil })
 	case KindFinished:
 		s.Finished = true
 		return nil
@@ -131,6 +133,7 @@ func (s *State) planDone(e Event) {
 func (s *State) newAttempt() {
 	s.Attempt++
 	s.Soak, s.Drills, s.Accepted, s.Finished, s.Adopt, s.Reached = nil, nil, nil, false, false, ""
+	s.Turns = nil
 	s.Completed, s.Canary = map[cluster.Phase]time.Time{}, map[string]Canary{}
 	for id := range s.Lost {
 		delete(s.Wrote, id) // it comes back with the file that a person gives it
@@ -144,6 +147,7 @@ func (s *State) approve(a Approved, e Event) {
 	if !a.Plan.Revert && a.Plan.Phase.Index() > s.Reached.Index() {
 		s.Reached = a.Plan.Phase
 	}
+	s.Turns = plan.Join(s.Turns, a.Plan.Turns())
 	s.Short = a.Short
 	if s.Short == nil {
 		s.Short = map[string]int{}

@@ -13,33 +13,34 @@ import (
 type Kind string
 
 const (
-	KindBound    Kind = "bound"     // the name belongs to this cluster id
-	KindAdopted  Kind = "adopted"   // a cluster found past initial was taken over
-	KindMoved    Kind = "moved"     // the recorded phase followed the facts
-	KindApproved Kind = "approved"  // a plan was approved and starts
-	KindOpened   Kind = "opened"    // a step began; its baseline
-	KindIntent   Kind = "intent"    // an action is about to happen
-	KindOutcome  Kind = "outcome"   // it ended
-	KindStepDone Kind = "step-done" // its gates passed
-	KindPlanDone Kind = "plan-done"
-	KindPlanVoid Kind = "plan-void" // configuration no longer fits the approved plan
-	KindBlocked  Kind = "blocked"
-	KindLifted   Kind = "lifted" // the gate that blocked passes again
-	KindRetried  Kind = "retried"
-	KindPaused   Kind = "paused"
-	KindResumed  Kind = "resumed"
-	KindAccepted Kind = "accepted" // a person accepted an availability gate, or that a broker is lost
-	KindReturned Kind = "returned" // a lost broker runs again
-	KindSoak     Kind = "soak"     // the soak clock
-	KindDrill    Kind = "drill"    // a drill's figures
-	KindCanary   Kind = "canary"   // what one run of our client saw, replacing its earlier entry
-	KindFinished Kind = "finished"
+	KindBound     Kind = "bound"     // the name belongs to this cluster id
+	KindAdopted   Kind = "adopted"   // a cluster found past initial was taken over
+	KindMoved     Kind = "moved"     // the recorded phase followed the facts
+	KindApproved  Kind = "approved"  // a plan was approved and starts
+	KindOpened    Kind = "opened"    // a step began; its baseline
+	KindIntent    Kind = "intent"    // an action is about to happen
+	KindOutcome   Kind = "outcome"   // it ended
+	KindStepDone  Kind = "step-done" // its gates passed
+	KindPlanDone  Kind = "plan-done"
+	KindPlanVoid  Kind = "plan-void" // configuration no longer fits the approved plan
+	KindBlocked   Kind = "blocked"
+	KindLifted    Kind = "lifted" // the gate that blocked passes again
+	KindRetried   Kind = "retried"
+	KindPaused    Kind = "paused"
+	KindResumed   Kind = "resumed"
+	KindAccepted  Kind = "accepted" // a person accepted an availability gate, or that a broker is lost
+	KindReturned  Kind = "returned" // a lost broker runs again
+	KindSoak      Kind = "soak"     // the soak clock
+	KindDrill     Kind = "drill"    // a drill's figures
+	KindCanary    Kind = "canary"   // what one run of our client saw, replacing its earlier entry
+	KindFinished  Kind = "finished"
+	KindRehearsed Kind = "rehearsed" // a green rehearsal was registered
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind {
 	return []Kind{KindBound, KindAdopted, KindMoved, KindApproved, KindOpened, KindIntent, KindOutcome, KindStepDone, KindPlanDone,
-		KindPlanVoid, KindBlocked, KindLifted, KindRetried, KindPaused, KindResumed, KindAccepted, KindReturned, KindSoak, KindDrill, KindCanary, KindFinished}
+		KindPlanVoid, KindBlocked, KindLifted, KindRetried, KindPaused, KindResumed, KindAccepted, KindReturned, KindSoak, KindDrill, KindCanary, KindFinished, KindRehearsed}
 }
 
 // Event is one journal entry as the fold sees it.
@@ -54,21 +55,22 @@ type Event struct {
 
 // Body is the entry's content; exactly the field of its kind is set.
 type Body struct {
-	Bound    *Bound    `json:"bound,omitempty"`
-	Moved    *Moved    `json:"moved,omitempty"`
-	Approved *Approved `json:"approved,omitempty"`
-	Opened   *Opened   `json:"opened,omitempty"`
-	Intent   *Intent   `json:"intent,omitempty"`
-	Outcome  *Outcome  `json:"outcome,omitempty"`
-	StepDone *StepDone `json:"step_done,omitempty"`
-	Plan     *PlanRef  `json:"plan,omitempty"`
-	Blocked  *Blocked  `json:"blocked,omitempty"`
-	Retried  *Retried  `json:"retried,omitempty"`
-	Accepted *Accepted `json:"accepted,omitempty"`
-	Returned *Returned `json:"returned,omitempty"`
-	Soak     *Soak     `json:"soak,omitempty"`
-	Drill    *DrillRun `json:"drill,omitempty"`
-	Canary   *Canary   `json:"canary,omitempty"`
+	Bound     *Bound           `json:"bound,omitempty"`
+	Moved     *Moved           `json:"moved,omitempty"`
+	Approved  *Approved        `json:"approved,omitempty"`
+	Opened    *Opened          `json:"opened,omitempty"`
+	Intent    *Intent          `json:"intent,omitempty"`
+	Outcome   *Outcome         `json:"outcome,omitempty"`
+	StepDone  *StepDone        `json:"step_done,omitempty"`
+	Plan      *PlanRef         `json:"plan,omitempty"`
+	Blocked   *Blocked         `json:"blocked,omitempty"`
+	Retried   *Retried         `json:"retried,omitempty"`
+	Accepted  *Accepted        `json:"accepted,omitempty"`
+	Returned  *Returned        `json:"returned,omitempty"`
+	Soak      *Soak            `json:"soak,omitempty"`
+	Drill     *DrillRun        `json:"drill,omitempty"`
+	Canary    *Canary          `json:"canary,omitempty"`
+	Rehearsed *gates.Rehearsal `json:"rehearsed,omitempty"`
 }
 
 // Bound ties the migration's name to a cluster.

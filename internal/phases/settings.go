@@ -14,7 +14,7 @@ func GateSettings(m config.Migration, clusterID string, snap facts.Snapshot, k *
 	g, inv := m.Gates, m.Inventory()
 	return gates.Settings{Inventory: inv, ClusterID: clusterID, KafkaVersion: m.Kafka.Version,
 		GoodPolls: g.GoodPolls, PollInterval: g.PollInterval, MaxFactAge: g.MaxFactAge, StepTimeout: g.StepTimeout,
-		MaxUnavailable: m.Drill.MaxUnavailable, CanaryOff: m.Canary.Off, CanaryTopic: m.Canary.Topic, MetadataVersion: agreedLevel(inv.Brokers, m.Kafka.Version, snap, k)}
+		MaxUnavailable: m.Drill.MaxUnavailable, CanaryOff: m.Canary.Off, CanaryTopic: m.Canary.Topic, NoRehearsal: m.RequireRehearsal == 0, RehearsedWithin: m.RequireRehearsal, MetadataVersion: agreedLevel(inv.Brokers, m.Kafka.Version, snap, k)}
 }
 
 // agreedLevel is the feature level all brokers' files ask for, nil when they

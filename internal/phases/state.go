@@ -30,6 +30,10 @@ type State struct {
 	Files    map[int32]string // SHA-256 each node's file must have
 	Short    map[string]int
 	Accepted []gates.Acceptance
+	// Rehearsals that were registered, in any attempt.
+	Rehearsals []gates.Rehearsal
+	// Turns are what the plans approved in this attempt change.
+	Turns []plan.Turn
 	// Lost are brokers that a person accepted as lost and that have not run since.
 	Lost     map[int32]bool
 	Soak     *Soak
@@ -108,6 +112,7 @@ func (s State) clone() State {
 	s.Files = maps.Clone(s.Files)
 	s.Short = maps.Clone(s.Short)
 	s.Accepted = slices.Clone(s.Accepted)
+	s.Rehearsals = slices.Clone(s.Rehearsals)
 	s.Drills = slices.Clone(s.Drills)
 	s.Lost = maps.Clone(s.Lost)
 	s.Restarts = maps.Clone(s.Restarts)

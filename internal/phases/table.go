@@ -45,7 +45,7 @@ func Table() []Row {
 	}, {
 		Phase:    cluster.Hybrid,
 		Where:    "some brokers in KRaft mode, some not",
-		Enter:    gatesOf(healthy, gates.QuorumFormed, gates.StateMigration, gates.HolderKRaft, gates.FlagOn, gates.DualWrite, gates.MetadataWrite, gates.Parity),
+		Enter:    gatesOf(healthy, gates.QuorumFormed, gates.StateMigration, gates.HolderKRaft, gates.FlagOn, gates.DualWrite, gates.MetadataWrite, gates.Parity, gates.Rehearsed),
 		Work:     "migrate brokers: roll every broker to KRaft",
 		Done:     gatesOf(nil, gates.AllKRaft, gates.IDsEmpty, gates.StateMigration, gates.DualWrite, gates.NoOffline),
 		WayBack:  "roll the KRaft brokers back into migration mode, then as from load",

@@ -9,6 +9,7 @@ import (
 
 	"migrator/internal/client"
 	"migrator/internal/cluster"
+	"migrator/internal/plan"
 	"migrator/internal/status"
 )
 
@@ -103,7 +104,8 @@ func (f *follower) see(ctx context.Context, now status.Status) (done bool, err e
 	}
 }
 
-// wait lets the patience run while no plan does, or while a soak does not count.
+// wait lets the patience run while no plan does, and while a soak waits for its
+// gates, which has no time limit of its own. Other steps have.
 func (f *follower) wait(now status.Status) {
 	stood, stands := standing(f.last), standing(now)
 	switch {
@@ -116,10 +118,15 @@ func (f *follower) wait(now status.Status) {
 }
 
 func standing(s status.Status) bool {
-	if s.RunStatus == status.Executing || s.RunStatus == status.Reverting {
-		return s.Soak != nil && s.Soak.PausedBecause != nil
+	switch {
+	case s.RunStatus != status.Executing && s.RunStatus != status.Reverting:
+		return true
+	case s.Step == nil:
+		return false
+	default:
+		paused := s.Soak != nil && s.Soak.PausedBecause != nil
+		return s.Step.Kind == plan.SoakBegin || s.Step.Kind == plan.SoakEnd && paused
 	}
-	return true
 }
 
 // blocked ends the rehearsal, or tries a block of an earlier run again: whoever

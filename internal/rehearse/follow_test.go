@@ -17,6 +17,7 @@ import (
 	"migrator/internal/client"
 	"migrator/internal/cluster"
 	"migrator/internal/config"
+	"migrator/internal/plan"
 	"migrator/internal/status"
 )
 
@@ -116,6 +117,35 @@ func TestABlockEndsTheRehearsalWithItsGates(t *testing.T) {
 	want := &BlockedError{What: "no progress", ToDo: "look at broker 2", Gates: []string{"gate restarted: fail: broker 2 is not registered (seen by the metadata log)"}}
 	if diff := cmp.Diff(want, end); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The soak's clock stands still during a drill inside it: that held a rehearsal
+// whose controller took a while to come back.
+func TestOnlyWhatHasNoLimitOfItsOwnCountsAsStanding(t *testing.T) {
+	why := "a drill"
+	in := func(run status.RunStatus, kind plan.StepKind, paused *string) status.Status {
+		return status.Status{RunStatus: run, Step: &status.StepView{Step: plan.Step{Kind: kind}}, Soak: &status.Soak{PausedBecause: paused}}
+	}
+	for name, test := range map[string]struct {
+		now  status.Status
+		want bool
+	}{
+		"a drill within a soak":           {in(status.Executing, plan.DrillStep, &why), false},
+		"a roll":                          {in(status.Executing, plan.Roll, nil), false},
+		"a soak that counts":              {in(status.Executing, plan.SoakEnd, nil), false},
+		"a soak that does not count":      {in(status.Executing, plan.SoakEnd, &why), true},
+		"a soak whose gates never passed": {in(status.Executing, plan.SoakBegin, nil), true},
+		"between two steps":               {status.Status{RunStatus: status.Executing}, false},
+		"no plan is offered":              {status.Status{RunStatus: status.Waiting}, true},
+		"a pause":                         {status.Status{RunStatus: status.Paused}, true},
+		"a way back":                      {status.Status{RunStatus: status.Reverting}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := standing(test.now); got != test.want {
+				t.Errorf("standing %t, want %t", got, test.want)
+			}
+		})
 	}
 }
 

@@ -19,6 +19,8 @@ func (w *writer) lookBack(gate string, _ plan.Step) ([]look, bool) {
 			{t.zk("get", "/brokers/topics/TOPIC/partitions/0/state"), "for topics that changed last: leader, leader_epoch and isr as in partitions-before.txt"}}, true
 	case gates.Follows:
 		return w.lines(w.of(cluster.Broker), "Recorded new (ZK|KRaft) controller", "the last line of every broker says ZK, and names the broker that holds /controller; a broker that logs neither never followed KRaft"), true
+	case gates.Rehearsed:
+		return []look{{want: "where migrations.yaml asks for a rehearsal: a green one of the same shape lies before you, no older than it says"}}, true
 	case gates.SoakWhole:
 		return []look{{want: fmt.Sprintf("the required soak of %s in dual-write has passed, without a gap in watching it", w.in.Migration.Soak(cluster.DualWrite))}}, true
 	case gates.DrillPassed:
