@@ -36,7 +36,7 @@ demo: build ## the service and its page on a simulated cluster, no Java
 jars: ## get Kafka's and ZooKeeper's jars through Maven into .lab, once
 	@sh internal/lab/jars.sh $(KAFKA_VERSION) .lab/kafka-$(KAFKA_VERSION)
 
-sshd: ## install OpenSSH's server and sudo for the tests of ssh access, as root where they are missing
+sshd: ## install OpenSSH's server, sudo and busybox for the tests of access to nodes, as root where they are missing
 	@sh internal/remote/sshtest/install.sh
 
 update: ## rewrite golden files; read the difference before you commit it
