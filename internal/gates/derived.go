@@ -111,7 +111,18 @@ func (l *look) quorumInUse() bool {
 		return true
 	}
 	lg, ok := peek(l, l.v.Snapshot.Log)
-	return ok && len(lg.Image.Controllers) > 0
+	return ok && (len(lg.Image.Controllers) > 0 || !registersControllers(lg))
+}
+
+// firstRegistering is the level of metadata.version 3.7-IV0, the first at which
+// controllers register in the log (KIP-919). Below it Kafka's own check whether
+// all of them are ready to migrate passes without looking at any.
+const firstRegistering = 15
+
+// registersControllers is true until the log finalizes a version that is too old.
+func registersControllers(lg facts.Log) bool {
+	level, finalized := lg.Image.Features["metadata.version"]
+	return !finalized || level >= firstRegistering
 }
 
 // brokers and controllers are the inventory's; without any, a gate that asks

@@ -135,12 +135,25 @@ func (l *look) newController(n cluster.Node) {
 	switch {
 	case l.v.Step.Mode != cluster.KRaft && !wantFlag:
 		l.unsure("the mode %s should come up in", n.Name())
+	case !registersControllers(lg):
+		l.unregisteredController(n)
 	case !present:
 		l.bad("", "%s is not registered in the metadata log", n.Name())
 	case was && reg.Incarnation == before:
 		l.bad("", "%s's registration in the metadata log is the old one", n.Name())
 	case reg.ZkMigrationReady != wantFlag:
 		l.bad("", "%s registered with migration flag %t, wanted is %t", n.Name(), reg.ZkMigrationReady, wantFlag)
+	}
+}
+
+// unregisteredController: at an old metadata.version its start in the log files
+// and what it says itself must do.
+func (l *look) unregisteredController(n cluster.Node) {
+	if lines, ok := peek(l, l.v.Snapshot.Lines[n.ID]); ok && lines.Unsupported {
+		l.unsure("whether %s is a new process: at this metadata.version no controller registers, and it has no readable log", n.Name())
+	}
+	if mode, ok := l.mode(n); ok && mode != l.v.Step.Mode {
+		l.bad("", "%s runs in mode %s, wanted is %s", n.Name(), mode, l.v.Step.Mode)
 	}
 }
 

@@ -136,7 +136,7 @@ func judgeControllersReg(l *look) {
 	for _, n := range controllers {
 		reg, ok := lg.Image.Controllers[n.ID]
 		switch {
-		case !okLog:
+		case !okLog || !registersControllers(lg):
 		case !ok:
 			l.bad("", "%s is not registered in the metadata log", n.Name())
 		case !reg.ZkMigrationReady:
@@ -145,6 +145,10 @@ func judgeControllersReg(l *look) {
 		if mode, ok := l.mode(n); ok && mode != cluster.KRaftMigrating {
 			l.bad("", "%s itself says that it has no migration flag", n.Name())
 		}
+	}
+	if okLog && !registersControllers(lg) {
+		l.pass("%s by its own word: at this metadata.version none registers in the log (KIP-919)", plural(len(controllers), "controller is ready to migrate", "controllers are ready to migrate"))
+		return
 	}
 	l.pass("%s registered as ready to migrate", plural(len(controllers), "controller", "controllers"))
 }

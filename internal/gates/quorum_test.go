@@ -73,6 +73,16 @@ func TestTheQuorumAfterProvisioning(t *testing.T) {
 		{name: "one signal of the two is missing", from: provisioned, gate: ControllersReg, want: Unknown,
 			edit: func(v *View) { v.Snapshot.API[3001] = unknown[facts.API]() }},
 
+		// Seen on 3.9.2 at 3.6-IV2: the wait for a registration never ended.
+		{name: "at 3.6 no controller registers", from: provisioned, gate: ControllersReg, want: Pass, says: "by its own word", edit: atOldVersion},
+		{name: "at 3.6 one has no flag", from: provisioned, gate: ControllersReg, want: Fail, says: "itself says",
+			edit: func(v *View) {
+				atOldVersion(v)
+				setAt(v.Snapshot.API, 3001, func(a *facts.API) { a.ZkMigrationReady = false })
+			}},
+		{name: "at 3.6 one says nothing", from: provisioned, gate: ControllersReg, want: Unknown,
+			edit: func(v *View) { atOldVersion(v); v.Snapshot.API[3001] = unknown[facts.API]() }},
+
 		{name: "a quorum formatted at another version", from: provisioned, gate: MetadataVersion, want: Fail, says: "level 21, the brokers are at 20", doing: "Nothing has been copied yet",
 			edit: func(v *View) { v.Settings.MetadataVersion = ptr(int16(20)) }},
 		{name: "the brokers' version is not known", from: provisioned, gate: MetadataVersion, want: Unknown,
@@ -139,5 +149,13 @@ func TestTheMajorityIsNeverBrokenByOurHand(t *testing.T) {
 			edit: func(v *View) { v.Plan = cluster.Load }},
 		{name: "after a revert stopped all controllers it is out of use", from: rolling, gate: QuorumHeadroom, want: Pass, says: "not in use",
 			edit: func(v *View) { v.Stopped = controllerIDs(); v.Snapshot.Quorum = nil }},
+	})
+}
+
+// atOldVersion is metadata.version 3.6-IV2, which knows no registration of controllers.
+func atOldVersion(v *View) {
+	change(&v.Snapshot.Log, func(l *facts.Log) {
+		l.Image.Features = map[string]int16{"metadata.version": 14}
+		l.Image.Controllers = nil
 	})
 }

@@ -199,6 +199,14 @@ func TestAfterABatch(t *testing.T) {
 			edit: func(v *View) { broker(v, 1, func(b *kraftlog.Broker) { b.Fenced = true }) }},
 
 		{name: "a controller with a new registration", from: rollingController, gate: Restarted, want: Pass},
+		{name: "at 3.6 a controller's start and its own word do", from: rollingController, gate: Restarted, want: Pass, edit: atOldVersion},
+		{name: "at 3.6 without a log nothing tells the processes apart", from: rollingController, gate: Restarted, want: Unknown, says: "whether controller",
+			edit: func(v *View) {
+				atOldVersion(v)
+				for _, id := range controllerIDs() {
+					setAt(v.Snapshot.Lines, id, func(l *facts.Lines) { l.Unsupported, l.Started = true, false })
+				}
+			}},
 		{name: "a controller known only by its earlier process", from: rollingController, gate: Restarted, want: Fail, says: "is the old one",
 			edit: func(v *View) { v.Step.Baseline.Incarnation[3003] = "new-3003" }},
 		{name: "a controller that registered with the flag it should have lost", from: rollingController, gate: Restarted, want: Fail, says: "migration flag true, wanted is false",

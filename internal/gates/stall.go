@@ -44,6 +44,7 @@ func (l *look) unwillingController(n cluster.Node) {
 	switch {
 	case okFile && file.Exists && file.Mode == cluster.KRaft:
 		l.bad("", "%s has no zookeeper.metadata.migration.enable=true in its file", n.Name())
+	case okLog && !registersControllers(lg):
 	case okLog && !registered:
 		l.bad("", "%s has not registered", n.Name())
 	case okLog && !reg.ZkMigrationReady:
