@@ -12,40 +12,45 @@ import (
 // errCut is a way to a node that broke: whether the command ran is unknown.
 var errCut = errors.New("the connection broke")
 
-// cuts are the ways in which the command at which a way breaks can end, and
-// whether all later ones fail too.
-var cuts = []struct {
+// cut is how the command at which a way breaks ends, and whether all later ones
+// end so too.
+type cut struct {
 	name  string
 	stays bool
-	end   func(run func([]byte) execResult, stdin []byte) (execResult, error)
-}{
-	{"not run, and no answer", true, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{}, errCut }},
-	{"run, and no answer", true, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	end   func(run ran, stdin []byte) (execResult, error)
+}
+
+// ran is a command of which only its standard input may still be changed.
+type ran func(stdin []byte) execResult
+
+var cuts = []cut{
+	{"not run, and no answer", true, func(ran, []byte) (execResult, error) { return execResult{}, errCut }},
+	{"run, and no answer", true, func(run ran, stdin []byte) (execResult, error) {
 		run(stdin)
 		return execResult{}, errCut
 	}},
-	{"run, no answer, and the way is back", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	{"run, no answer, and the way is back", false, func(run ran, stdin []byte) (execResult, error) {
 		run(stdin)
 		return execResult{}, errCut
 	}},
-	{"half of standard input, and no answer", true, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	{"half of standard input, and no answer", true, func(run ran, stdin []byte) (execResult, error) {
 		run(stdin[:len(stdin)/2])
 		return execResult{}, errCut
 	}},
-	{"half of standard input, unnoticed", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	{"half of standard input, unnoticed", false, func(run ran, stdin []byte) (execResult, error) {
 		return run(stdin[:len(stdin)/2]), nil
 	}},
-	{"half of standard output, unnoticed", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	{"half of standard output, unnoticed", false, func(run ran, stdin []byte) (execResult, error) {
 		r := run(stdin)
 		r.stdout = r.stdout[:len(r.stdout)/2]
 		return r, nil
 	}},
-	{"not run, exit 1 and nothing said", false, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
-	{"run, exit 1 and nothing said", false, func(run func([]byte) execResult, stdin []byte) (execResult, error) {
+	{"not run, exit 1 and nothing said", false, func(ran, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
+	{"run, exit 1 and nothing said", false, func(run ran, stdin []byte) (execResult, error) {
 		run(stdin)
 		return execResult{exit: 1}, nil
 	}},
-	{"not run, exit 1 and nothing said, from then on", true, func(func([]byte) execResult, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
+	{"not run, exit 1 and nothing said, from then on", true, func(ran, []byte) (execResult, error) { return execResult{exit: 1}, nil }},
 }
 
 // A write of which any single command is cut off leaves the old file or the new
@@ -56,7 +61,7 @@ func TestAWriteCutOffAtEachCommand(t *testing.T) {
 		for _, cut := range cuts {
 			for at := 0; ; at++ {
 				name := fmt.Sprintf("%q, cut at command %d: %s", present, at, cut.name)
-				if cutWrite(t, name, present, at, cut.stays, cut.end) {
+				if cutWrite(t, name, present, at, cut) {
 					break
 				}
 			}
@@ -65,7 +70,7 @@ func TestAWriteCutOffAtEachCommand(t *testing.T) {
 }
 
 // cutWrite says whether the write had fewer commands than the cut is at.
-func cutWrite(t *testing.T, name, present string, at int, stays bool, end func(func([]byte) execResult, []byte) (execResult, error)) bool {
+func cutWrite(t *testing.T, name, present string, at int, cut cut) bool {
 	const after = "a=2\nand more\n"
 	path := filepath.Join(t.TempDir(), "server.properties")
 	options := WriteOptions{Expect: Expect{Absent: true}}
@@ -74,12 +79,12 @@ func cutWrite(t *testing.T, name, present string, at int, stays bool, end func(f
 		options = WriteOptions{Expect: Expect{SHA256: Sum([]byte(present))}}
 	}
 	reached, back := false, false
-	c := &tools{fault: func(nth int, run func([]byte) execResult, stdin []byte) (execResult, error) {
-		if back || nth < at || nth > at && !stays {
+	c := &tools{fault: func(nth int, run ran, stdin []byte) (execResult, error) {
+		if back || nth < at || nth > at && !cut.stays {
 			return run(stdin), nil
 		}
 		reached = true
-		return end(run, stdin)
+		return cut.end(run, stdin)
 	}}
 	node := operations[argvFiles]{argvFiles{on: c}}
 	err := node.WriteFile(t.Context(), path, []byte(after), options)
@@ -128,7 +133,7 @@ func TestALogCutOffAtEachCommand(t *testing.T) {
 		for _, cut := range cuts {
 			for at := 0; ; at++ {
 				name := fmt.Sprintf("%s, cut at command %d: %s", story, at, cut.name)
-				if cutTail(t, name, story == "is renamed", at, cut.stays, cut.end) {
+				if cutTail(t, name, story == "is renamed", at, cut) {
 					break
 				}
 			}
@@ -136,7 +141,7 @@ func TestALogCutOffAtEachCommand(t *testing.T) {
 	}
 }
 
-func cutTail(t *testing.T, name string, renamed bool, at int, stays bool, end func(func([]byte) execResult, []byte) (execResult, error)) bool {
+func cutTail(t *testing.T, name string, renamed bool, at int, cut cut) bool {
 	path := filepath.Join(t.TempDir(), "server.log")
 	first, then := strings.Repeat("one line of long ago\n", 50), strings.Repeat("and a new one\n", 40)
 	put(t, path, first, 0o600)
@@ -158,12 +163,12 @@ func cutTail(t *testing.T, name string, renamed bool, at int, stays bool, end fu
 	}
 	reached := false
 	c.calls = nil
-	c.fault = func(nth int, run func([]byte) execResult, stdin []byte) (execResult, error) {
-		if nth < at || nth > at && !stays {
+	c.fault = func(nth int, run ran, stdin []byte) (execResult, error) {
+		if nth < at || nth > at && !cut.stays {
 			return run(stdin), nil
 		}
 		reached = true
-		return end(run, stdin)
+		return cut.end(run, stdin)
 	}
 	got := ""
 	for {

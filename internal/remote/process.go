@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -40,16 +39,13 @@ func (p process) run(ctx context.Context, argv []string, stdin []byte, limit int
 		return execResult{}, &NotStartedError{Argv: argv, Err: err}
 	}
 	err := cmd.Wait()
-	var exit *exec.ExitError
+	var r Result
 	switch {
 	case stdout.over:
 		return execResult{}, ErrTooLarge
 	case err != nil && ctx.Err() != nil:
 		return execResult{}, ctx.Err()
-	case err != nil && !errors.As(err, &exit):
-		return execResult{}, err
 	}
-	var r Result
 	if err := setExit(&r, cmd.ProcessState, err); err != nil {
 		return execResult{}, err
 	}

@@ -16,9 +16,8 @@ import (
 // the way to them at each, thousands of times.
 type tools struct {
 	calls [][]string
-	// fault takes the place of the nth command, counted from 0; nil answers mean
-	// that the command runs.
-	fault func(nth int, run func(stdin []byte) execResult, stdin []byte) (execResult, error)
+	// fault answers in place of the nth command, counted from 0, and may run it.
+	fault func(nth int, run ran, stdin []byte) (execResult, error)
 }
 
 func (c *tools) run(ctx context.Context, argv []string, stdin []byte, limit int64) (execResult, error) {
