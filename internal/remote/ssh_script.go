@@ -5,7 +5,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // begin tells for certain whether a command was started: sudo that wants a
@@ -45,18 +44,15 @@ func shellLine(become []string, script, mark string, argv []string) string {
 }
 
 // markedStream finds the marks in a stream and passes on the rest: nothing of
-// what came before the first one. Writing may go on in another goroutine when
-// it is closed.
+// what came before the first one.
 type markedStream struct {
 	mark []byte
 	told func(args []string) // may be nil
 
-	mu      sync.Mutex
 	to      io.Writer
 	pending []byte
 	noise   rear // what came before the first mark
 	began   bool
-	closed  bool
 }
 
 func newMarked(mark string, to io.Writer, told func(args []string)) *markedStream {
@@ -67,11 +63,6 @@ func newMarked(mark string, to io.Writer, told func(args []string)) *markedStrea
 const maxMark = 60
 
 func (m *markedStream) Write(p []byte) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return 0, io.ErrClosedPipe
-	}
 	m.pending = append(m.pending, p...)
 	for {
 		at := bytes.Index(m.pending, m.mark)
@@ -105,16 +96,8 @@ func (m *markedStream) pass(n int) error {
 	return err
 }
 
-// close passes on what waited for the rest of a mark; nothing is taken afterwards.
-func (m *markedStream) close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil
-	}
-	m.closed = true
-	return m.pass(len(m.pending))
-}
+// close passes on what waited for the rest of a mark.
+func (m *markedStream) close() error { return m.pass(len(m.pending)) }
 
 // number is the argument of a mark, such as an exit code.
 func number(args []string, name string) (int, bool) {

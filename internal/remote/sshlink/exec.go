@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -22,8 +23,8 @@ const (
 type Command struct {
 	Line  string
 	Stdin []byte
-	// Stdout and Stderr each get what comes from a goroutine of their own; the
-	// first error of one ends the waiting and is returned.
+	// Stdout and Stderr get what comes, never both at once and nothing more when
+	// Exec has returned; the first error of one ends the waiting and is returned.
 	Stdout, Stderr io.Writer
 	// Ended may tell before the host does that the command ended, as somebody
 	// else may hold the shell; nil when only the host tells.
@@ -172,29 +173,32 @@ func follow(requests <-chan *ssh.Request, status chan<- Ended) {
 
 // collect copies the output until the command ended and nothing more comes.
 func collect(ctx context.Context, o opened, c Command, status <-chan Ended) (Ended, error) {
-	moved := make(chan struct{}, 1) // something came
+	in := &intake{moved: make(chan struct{}, 1)}
+	defer in.close()
 	copied := make(chan error, 2)
 	for _, s := range []struct {
 		from io.Reader
 		to   io.Writer
 	}{{o.channel, c.Stdout}, {o.channel.Stderr(), c.Stderr}} {
 		go func() {
-			_, err := io.Copy(noticed{s.to, moved}, s.from)
+			_, err := io.Copy(taken{in, s.to}, s.from)
 			copied <- err
 		}()
 	}
 	var ended Ended
+	var result error
 	known, streams, byMark := false, 2, c.Ended
 	var still, enough <-chan time.Time // end the wait for output
 	for !known || streams > 0 {
 		select {
-		case got, ok := <-status:
-			if !ok && !known {
-				return Ended{}, ErrLost
-			}
+		case got, told := <-status:
 			status = nil
-			ended, known = got, true
-			still, enough = time.After(quiet), time.After(last)
+			if !told && !known {
+				result = ErrLost
+			} else if told {
+				ended = got
+			}
+			known, still, enough = true, time.After(quiet), time.After(last)
 		case <-byMark:
 			byMark, known = nil, true
 			still, enough = time.After(quiet), time.After(last)
@@ -203,31 +207,50 @@ func collect(ctx context.Context, o opened, c Command, status <-chan Ended) (End
 			if err != nil {
 				return ended, lost(err)
 			}
-		case <-moved:
+		case <-in.moved:
 			if known {
 				still = time.After(quiet)
 			}
 		case <-still:
-			return ended, nil
+			return ended, result
 		case <-enough:
-			return ended, nil
+			return ended, result
 		case <-ctx.Done():
 			return Ended{}, ctx.Err()
 		}
 	}
-	return ended, nil
+	return ended, result
 }
 
-// noticed tells that output came.
-type noticed struct {
-	io.Writer
-	moved chan<- struct{}
+// intake passes output on, one piece at a time and until it is closed, and
+// tells that some came.
+type intake struct {
+	moved  chan struct{}
+	mu     sync.Mutex
+	closed bool
 }
 
-func (n noticed) Write(p []byte) (int, error) {
+func (i *intake) close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = true
+}
+
+// taken is one stream of an intake.
+type taken struct {
+	*intake
+	to io.Writer
+}
+
+func (t taken) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return 0, io.ErrClosedPipe
+	}
 	select {
-	case n.moved <- struct{}{}:
+	case t.moved <- struct{}{}:
 	default:
 	}
-	return n.Writer.Write(p)
+	return t.to.Write(p)
 }

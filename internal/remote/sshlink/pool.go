@@ -171,6 +171,7 @@ func (h *host) noPlace(ctx context.Context) error {
 func (h *host) dial() {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(h.pool.dial, dialLimit))
 	defer cancel()
+	begun := time.Now()
 	l, err := h.login(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,8 +179,10 @@ func (h *host) dial() {
 	h.wake()
 	if err != nil {
 		h.pause = min(max(firstPause, 2*h.pause), longPause)
-		if isFinal(err) {
-			h.pause = longPause // many a host locks out who fails to log in often
+		if isFinal(err) || time.Since(begun) > patience {
+			// Many a host locks out who fails to log in often, and of one that hangs
+			// twenty questions need not each find out in turn.
+			h.pause = longPause
 		}
 		h.failed, h.next = err, time.Now().Add(h.pause)
 		return
