@@ -105,6 +105,11 @@ func untriedWays(l *look) {
 		reach := l.s.Machines[n.ID].Reach
 		if len(reach) == 0 {
 			l.unsure("no connection was tried from "+n.Name(), "Make the node reachable for migrator.")
+			continue
+		}
+		if why := reach[0].Result; !slices.ContainsFunc(reach, func(r Reach) bool { return r.Result.Known() || r.Result.Cause() != why.Cause() }) {
+			l.unsure("no connection could be tried from "+n.Name()+": "+why.Cause(), "Make the node reachable for migrator, and install nc or python3 there, or try the connections by hand.")
+			continue
 		}
 		for _, r := range reach {
 			if !r.Result.Known() {

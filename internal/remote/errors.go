@@ -3,6 +3,7 @@ package remote
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 )
 
@@ -27,6 +28,9 @@ func (e *NotStartedError) Error() string {
 
 // Unwrap gives the cause, such as exec.ErrNotFound.
 func (e *NotStartedError) Unwrap() error { return e.Err }
+
+// NoProgram says that the node was reached and has no such program.
+func (e *NotStartedError) NoProgram() bool { return errors.Is(e.Err, exec.ErrNotFound) }
 
 // StillRunningError is a command that outlived its deadline. It was not
 // touched: it may still end well, and killing it could tear a node.

@@ -125,6 +125,14 @@ func TestAConnectionIsOpenRefusedOrFailed(t *testing.T) {
 	}
 }
 
+// A node that ssh did not reach was said to lack nc and python3.
+func TestANodeThatIsNotReachedLacksNoTool(t *testing.T) {
+	machine := remote.NewSSH(config.Access{Kind: "ssh", Host: "127.0.0.1", SSH: config.SSH{Port: 1, User: "kafka", KeyFile: filepath.Join(t.TempDir(), "absent")}})
+	if _, err := fromAfar(t.Context(), looker{machine: machine}, "127.0.0.1:9093"); err == nil || strings.Contains(err.Error(), "no tool") || !strings.Contains(err.Error(), "ssh kafka@127.0.0.1:1") {
+		t.Errorf("error %v, want why ssh does not reach it", err)
+	}
+}
+
 // onlyBusybox is a node with busybox's commands and no others.
 func onlyBusybox(t *testing.T) remote.Node {
 	t.Helper()

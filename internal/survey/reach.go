@@ -76,7 +76,10 @@ func fromAfar(ctx context.Context, l looker, to string) (findings.Reached, error
 		tries = tries[1:]
 		r, err := l.machine.Run(ctx, argv)
 		text := r.Stdout + r.Stderr
+		var absent *remote.NotStartedError
 		switch {
+		case err != nil && !(errors.As(err, &absent) && absent.NoProgram()):
+			return "", err // it is the way to the node that fails, not its tools
 		case err == nil && r.Exit == 1 && strings.Contains(text, "BusyBox"):
 			// Usage, since not every build of it knows -z. With -e it becomes that
 			// program once it is connected.
