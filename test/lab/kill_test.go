@@ -13,6 +13,7 @@ import (
 // twice for it, none is left behind. The controllers take a snapshot every five
 // seconds, so that each new service finds the metadata log begun by one.
 func TestServiceKilledInTheMiddleOfRolls(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{ExtraController: []string{"metadata.log.max.snapshot.interval.ms=5000"}})
 	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "5s", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "3m", DrillKinds: []string{"clean"}})
 	before := op.starts(c.BrokerIDs())

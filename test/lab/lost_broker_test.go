@@ -19,6 +19,7 @@ import (
 // the others go on to dual-write, and all the way back; nothing acknowledged is
 // lost. Started again with its original file it is a broker like any other.
 func TestForwardAndBackWithABrokerLostForGood(t *testing.T) {
+	nightly(t)
 	c := startCluster(t, lab.Options{})
 	op := newOperator(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "3m"})
 	originals := op.files(c.BrokerIDs())
