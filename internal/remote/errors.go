@@ -36,12 +36,15 @@ func (e *NotStartedError) NoProgram() bool { return errors.Is(e.Err, exec.ErrNot
 // touched: it may still end well, and killing it could tear a node.
 type StillRunningError struct {
 	Argv   []string // redacted
-	PID    int      // also the id of its process group
+	PID    int      // also the id of its process group; 0: the node did not say that it began
 	Result Result   // output so far
 	Err    error    // why we stopped waiting
 }
 
 func (e *StillRunningError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("run %s: it may still run: %v", strings.Join(e.Argv, " "), e.Err)
+	}
 	return fmt.Sprintf("run %s: still running as process %d: %v", strings.Join(e.Argv, " "), e.PID, e.Err)
 }
 

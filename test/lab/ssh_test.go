@@ -71,16 +71,28 @@ func TestOverSSHWithLinksThatBreak(t *testing.T) {
 	hosts, configs := startHosts(t, c)
 	op := newOperatorOf(t, c, "payments", overSSH(c, configs, lab.YAMLOptions{Name: "payments", Soak: "5s", PollInterval: "500ms", GoodPolls: 2, StepTimeout: "2m", DrillKinds: []string{"clean"}}))
 	originals, before := op.files(c.BrokerIDs()), op.starts(c.BrokerIDs())
-	cuts, retries := 0, 0
-	next := time.Now()
-	op.drive(15*time.Minute, func(s status.Status) bool {
-		if s.RunStatus == status.Executing && time.Now().After(next) {
-			cuts += hosts[cuts%len(hosts)].Cut()
-			next = time.Now().Add(3 * time.Second)
+	cuts, retries, next := 0, 0, time.Now()
+	op.until("dual write is reached although links break", 15*time.Minute, func() bool {
+		s := op.status()
+		switch {
+		case s.RunStatus == status.Blocked:
+			t.Logf("blocked: %s", s.Blocked.What)
+			if exit, out, errs := op.run("retry", op.name); exit != 0 {
+				t.Fatalf("retry exited %d: %s%s", exit, out, errs)
+			}
+			retries++
+		case complete(cluster.DualWrite)(s):
+			return true
+		case s.RunStatus == status.NeedsApproval:
+			op.advance(s)
+		case s.RunStatus == status.Executing && time.Now().After(next):
+			hosts[cuts%len(hosts)].Cut()
+			cuts++
+			next = time.Now().Add(2 * time.Second)
 		}
-		return complete(cluster.DualWrite)(s)
+		return false
 	})
-	t.Logf("%d connections cut, %d retries", cuts, retries)
+	t.Logf("connections were cut %d times, %d retries", cuts, retries)
 	for id, n := range op.starts(c.BrokerIDs()) {
 		if n-before[id] != 2 {
 			t.Errorf("broker %d was started %d times, want twice", id, n-before[id])
