@@ -38,6 +38,8 @@ type Snapshot struct {
 	// Named is whom each live broker takes for the controller, asked several times in a row.
 	Named       map[int32]Fact[[]int32]
 	CanaryStats Fact[Canary]
+	// Settings are what a broker says it runs with; only where wanted.
+	Settings map[int32]Fact[[]Setting]
 
 	// Nodes.
 	Files   map[int32]Fact[File]
@@ -45,6 +47,15 @@ type Snapshot struct {
 	Running map[int32]Fact[bool]
 	Lines   map[int32]Fact[Lines]
 	Meta    map[int32]Fact[[]MetaProperties]
+}
+
+// Setting is one setting in force as DescribeConfigs names it.
+type Setting struct {
+	Name      string
+	Value     string // empty where Sensitive
+	Null      bool
+	Sensitive bool
+	Source    string // dynamic-broker, dynamic-default, static, default
 }
 
 // Preflight is what the registry of findings says of the cluster before its

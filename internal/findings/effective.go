@@ -54,9 +54,9 @@ func (f propertiesFile) otherwise(s Setting, rendered bool) string {
 		return ""
 	case !inFile && rendered && s.Source == "static" && !s.Null && !derived(f, s.Name):
 		return fmt.Sprintf("%s=%s is in force and not in the file", s.Name, configgen.Redact(s.Name, s.Value))
-	case inFile && s.Source == "default" && !s.Null && !alike(text, s.Value) && strings.TrimSpace(text) != "":
+	case inFile && s.Source == "default" && !s.Null && !configgen.Alike(text, s.Value) && strings.TrimSpace(text) != "":
 		return fmt.Sprintf("the file says %s=%s, in force is the default %s", s.Name, configgen.Redact(s.Name, text), configgen.Redact(s.Name, s.Value))
-	case inFile && s.Source == "static" && !s.Null && !alike(text, s.Value):
+	case inFile && s.Source == "static" && !s.Null && !configgen.Alike(text, s.Value):
 		return fmt.Sprintf("the file says %s=%s, in force is %s", s.Name, configgen.Redact(s.Name, text), configgen.Redact(s.Name, s.Value))
 	}
 	return ""
@@ -68,30 +68,4 @@ func derived(f propertiesFile, key string) bool {
 	other := map[string]string{"node.id": "broker.id", "broker.id": "node.id"}[key]
 	_, there := f.doc.Value(other)
 	return other != "" && there
-}
-
-// alike compares as Kafka reads: blanks around values and commas do not count,
-// nor the case of a flag.
-func alike(a, b string) bool {
-	if strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) {
-		return true
-	}
-	as, bs := items(a), items(b)
-	if slices.Equal(as, bs) {
-		return true
-	}
-	// The shorter spelling of a version, and of a number.
-	return number(a) != "" && number(a) == number(b)
-}
-
-// number is a number without what its spelling adds; "" when it is none.
-func number(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" || strings.Trim(text, "0123456789.-+eE") != "" {
-		return ""
-	}
-	if !strings.ContainsAny(text, ".eE") {
-		return strings.TrimLeft(strings.TrimPrefix(text, "+"), "0") + "n"
-	}
-	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "n"
 }

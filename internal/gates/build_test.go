@@ -251,6 +251,18 @@ func rolling(at time.Time) View {
 	return v
 }
 
+// described is the same with broker 1 telling what it runs with.
+func described(at time.Time) View {
+	v := rolling(at)
+	change := v.Snapshot.Files[1]
+	file, _ := change.Get()
+	file.Content = []byte("broker.id=1\nnum.io.threads=8\nssl.keystore.password=x\n")
+	v.Snapshot.Files[1] = facts.Known(file, change.Source(), change.Begun())
+	v.Snapshot.Settings = map[int32]facts.Fact[[]facts.Setting]{1: facts.Known([]facts.Setting{{Name: "broker.id", Value: "1", Source: "static"},
+		{Name: "num.io.threads", Value: "8", Source: "static"}, {Name: "ssl.keystore.password", Sensitive: true, Source: "static"}}, "DescribeConfigs", at)}
+	return v
+}
+
 // rollingKRaft is the same after broker 1 came up in KRaft mode.
 func rollingKRaft(at time.Time) View {
 	v := dualWriting(at)

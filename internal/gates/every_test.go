@@ -29,7 +29,7 @@ func healthy() map[string][]View {
 		BrokersRegistered: at(loaded), OthersReady: at(rolling), StateMigration: at(loaded), HolderKRaft: at(loaded), DualWrite: moved,
 		MetadataWrite: at(loaded), Parity: at(loaded),
 		NoOtherDown: at(rolling), QuorumHeadroom: at(rolling), ISRWithout: at(rolling), ISRFull: at(rolling), NoReassign: at(rolling), BatchFile: at(rolling),
-		Running: at(rolling), Restarted: at(rolling), ModeReached: at(rolling), CaughtUp: at(rolling), ISRAsBefore: at(rolling), Elections: at(rolling), NoFatal: at(rolling),
+		Running: at(rolling), Restarted: at(rolling), ModeReached: at(rolling), CaughtUp: at(rolling), ISRAsBefore: at(rolling), Elections: at(rolling), NoFatal: at(rolling), SettingsPlanned: at(described),
 		AllKRaft: at(dualWriting), IDsEmpty: at(dualWriting), FlagOn: at(dualWriting), Ensemble: at(dualWriting), EnsembleWhole: at(dualWriting), NoOffline: at(dualWriting),
 		CanaryHealthy: at(dualWriting), SameLeader: at(dualWriting), BrokersSteady: at(dualWriting), ISRWhole: at(dualWriting),
 		Rehearsed: at(loaded), SoakWhole: at(dualWriting), DrillPassed: at(dualWriting), WayBack: at(dualWriting),

@@ -50,13 +50,14 @@ const (
 	BatchFile      = "batch-file" // the files have the content the plan was made from
 
 	// Rolls, after a batch.
-	Running     = "running"
-	Restarted   = "restarted"
-	ModeReached = "mode-reached"
-	CaughtUp    = "caught-up"
-	ISRAsBefore = "isr-as-before"
-	Elections   = "elections"
-	NoFatal     = "no-fatal-line"
+	Running         = "running"
+	Restarted       = "restarted"
+	ModeReached     = "mode-reached"
+	CaughtUp        = "caught-up"
+	ISRAsBefore     = "isr-as-before"
+	Elections       = "elections"
+	NoFatal         = "no-fatal-line"
+	SettingsPlanned = "settings-planned"
 
 	// Dual write and soak.
 	AllKRaft      = "all-brokers-kraft"

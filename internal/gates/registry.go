@@ -98,6 +98,7 @@ var table = []gate{
 	availability(ISRAsBefore, "MIG155", "The ISR of the batch's partitions is as before.", judgeISRAsBefore, Running, Restarted),
 	safety(Elections, "MIG156", "Partitions that the batch led have had an election.", judgeElections, Running, Restarted),
 	safety(NoFatal, "MIG157", "The batch logged no fatal line.", judgeNoFatal),
+	safety(SettingsPlanned, "MIG158", "The brokers of the batch run with what their files say.", judgeSettingsPlanned, ModeReached),
 
 	availability(AllKRaft, "MIG161", "Every broker runs in KRaft mode.", judgeAllKRaft),
 	safety(IDsEmpty, "MIG162", "No broker is registered in ZooKeeper.", judgeIDsEmpty),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -67,6 +68,7 @@ func (o *Observer) apiReads(r *round, want Want) []read {
 	if want.Named {
 		reads = append(reads, o.namedReads(r)...)
 	}
+	reads = append(reads, o.settingReads(r, want)...)
 	if !want.Quorum {
 		return reads
 	}
@@ -74,6 +76,26 @@ func (o *Observer) apiReads(r *round, want Want) []read {
 		source := fmt.Sprintf("ApiVersions of controller %d at %s", n.ID, hostPort(n.Host, n.Port))
 		reads = append(reads, question(o, source, byID(api, n.ID), func(ctx context.Context) (facts.API, error) {
 			return o.sources.controllers.api(ctx, n.ID)
+		}))
+	}
+	return reads
+}
+
+// settingReads ask the wanted brokers what they run with.
+func (o *Observer) settingReads(r *round, want Want) []read {
+	settings := func(s *facts.Snapshot) *map[int32]facts.Fact[[]facts.Setting] { return &s.Settings }
+	var reads []read
+	for _, n := range o.m.Inventory().Brokers {
+		if !slices.Contains(want.Settings, n.ID) {
+			continue
+		}
+		name := fmt.Sprintf("DescribeConfigs of broker %d", n.ID)
+		reads = append(reads, question(o, name, byID(settings, n.ID), func(ctx context.Context) ([]facts.Setting, error) {
+			address, err := o.brokerAddress(ctx, r, n)
+			if err != nil {
+				return nil, err
+			}
+			return o.sources.brokers.settings(ctx, n.ID, address)
 		}))
 	}
 	return reads

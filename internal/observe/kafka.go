@@ -54,6 +54,14 @@ func openBrokers(b *kafkaread.Brokers) brokersSource {
 			}
 			return b.Named(ctx, host, port, namedTimes)
 		},
+		settings: func(ctx context.Context, id int32, address string) ([]facts.Setting, error) {
+			host, port, err := split(address)
+			if err != nil {
+				return nil, err
+			}
+			list, err := b.Settings(ctx, host, port, id)
+			return settingFacts(list), err
+		},
 	}
 }
 
@@ -166,4 +174,17 @@ func canaryFact(s canary.Stats) facts.Canary {
 		Stall: s.CurrentProduceStall, LastAck: s.LastAck,
 		MarkerKey: s.LastMetadataWrite.Key, MarkerValue: s.LastMetadataWrite.Value, MarkerAt: s.LastMetadataWrite.At,
 	}
+}
+
+// settingFacts leaves out what a broker says of secrets, were it to say anything.
+func settingFacts(list []kafkaread.Setting) []facts.Setting {
+	out := make([]facts.Setting, 0, len(list))
+	for _, s := range list {
+		one := facts.Setting{Name: s.Name, Null: s.Value == nil, Sensitive: s.Sensitive, Source: s.Source}
+		if s.Value != nil && !s.Sensitive {
+			one.Value = *s.Value
+		}
+		out = append(out, one)
+	}
+	return out
 }

@@ -51,6 +51,7 @@ type Want struct {
 	Preflight  bool    // the findings of preflight, at most some minutes old
 	MinISR     bool    // effective min.insync.replicas, at most a minute old
 	Named      bool    // whom each broker takes for the controller
+	Settings   []int32 // brokers that are asked what they run with
 	Lines      []int32 // nodes whose logs are followed from their mark on
 	Kept       []int32 // nodes whose copies of earlier files are read
 	// Machines are the nodes whose machine is looked at again (running command,

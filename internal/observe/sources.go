@@ -39,6 +39,7 @@ type brokersSource struct {
 	reassigning func(context.Context) ([]string, error)
 	api         func(ctx context.Context, id int32, address string) (facts.API, error)
 	named       func(ctx context.Context, address string) ([]int32, error)
+	settings    func(ctx context.Context, id int32, address string) ([]facts.Setting, error)
 }
 
 type controllersSource struct {

@@ -134,6 +134,9 @@ func (m *Machine) want() observe.Want {
 		w.Machines = slices.Clone(step.Batch)
 		w.TopicsSoon = slices.Contains(step.Done, gates.Parity) || slices.Contains(step.Done, gates.StoresAgree)
 		w.Named = slices.Contains(step.Done, gates.Follows)
+		if slices.Contains(step.Done, gates.SettingsPlanned) {
+			w.Settings = slices.Clone(step.Batch)
+		}
 	}
 	heard := slices.Clone(m.inv.Controllers)
 	if m.state.Run != nil && m.state.Run.Plan.Revert {

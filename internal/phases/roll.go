@@ -40,6 +40,9 @@ func (b *builder) rollWith(prefix string, role cluster.Role, mode cluster.Mode, 
 		if len(step.Batch) == 0 {
 			continue
 		}
+		if role == cluster.Broker && slices.ContainsFunc(batch, func(n config.Node) bool { return n.Access.Kind == manualAccess }) {
+			step.Done = append(step.Done, gates.SettingsPlanned)
+		}
 		slices.SortStableFunc(step.Actions, func(a, c plan.Action) int { return cmp.Compare(a.Stage, c.Stage) })
 		step.ID = fmt.Sprintf("%s-%s-%s", prefix, role, dashed(step.Batch))
 		step.Sentence = fmt.Sprintf("restart %s %s in %s mode", role, join(step.Batch), mode)

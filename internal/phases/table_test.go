@@ -108,6 +108,9 @@ func TestEveryGateInUseExistsAndEveryGateIsUsed(t *testing.T) {
 			use("step "+s.ID, s.Done)
 		}
 	}
+	for _, s := range built(t, cluster.Load, provisioned(), func(in *Inputs) { in.Migration.Nodes[0].Access.Kind = manualAccess }).Plan.Steps {
+		use("step "+s.ID+" by hand", s.Done)
+	}
 	use("the soak", SoakGates())
 	use("the clock", restarting)
 	use("the alarms", alarms())

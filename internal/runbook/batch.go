@@ -27,6 +27,8 @@ func (w *writer) lookBatch(gate string, s plan.Step) ([]look, bool) {
 		return w.modeReached(nodes, s.Mode), true
 	case gates.CaughtUp:
 		return []look{{t.quorum("--replication"), "Lag of " + batchInWords(s) + " is small and does not grow"}}, true
+	case gates.SettingsPlanned:
+		return w.settings(nodes), true
 	case gates.NoFatal:
 		return w.lines(nodes, "fatal|halting|aborting the|unable to register", "no such line that is newer than the start"), true
 	case gates.BrokersSteady:
@@ -114,6 +116,16 @@ func (w *writer) modeReached(nodes []config.Node, mode cluster.Mode) []look {
 		default:
 			out = append(out, look{w.tools.zk("ls", "/brokers/ids"), "names " + id})
 		}
+	}
+	return out
+}
+
+// settings are what each broker says it runs with, beside its file.
+func (w *writer) settings(nodes []config.Node) []look {
+	var out []look
+	for _, n := range nodes {
+		do := w.tools.settings(n.ID)
+		out = append(out, look{do, "each line of the planned file of node " + fmt.Sprint(n.ID) + " has its value there, secrets and dynamic values apart"})
 	}
 	return out
 }

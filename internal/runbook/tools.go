@@ -55,6 +55,10 @@ func (t tools) elect() string {
 	return Shell([]string{"kafka-leader-election.sh", "--bootstrap-server", t.bootstrap, "--election-type", "PREFERRED", "--all-topic-partitions"})
 }
 
+func (t tools) settings(broker int32) string {
+	return Shell([]string{"kafka-configs.sh", "--bootstrap-server", t.bootstrap, "--entity-type", "brokers", "--entity-name", fmt.Sprint(broker), "--describe", "--all"})
+}
+
 // writeMetadata sets a topic's config that harms nothing; only a fresh number proves a write.
 func (t tools) writeMetadata(topic string) string {
 	return Shell([]string{"kafka-configs.sh", "--bootstrap-server", t.bootstrap, "--entity-type", "topics", "--entity-name", topic, "--alter", "--add-config"}) +

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"migrator/internal/cluster"
+	"migrator/internal/configgen"
 	"migrator/internal/facts"
 	"migrator/internal/kraftlog"
 	"migrator/internal/observe"
@@ -17,6 +18,7 @@ func (c *Cluster) brokerFacts(s *facts.Snapshot, want observe.Want, begun time.T
 	for _, n := range c.nodes {
 		s.API[n.ID] = c.apiFact(n, begun)
 	}
+	c.settingFacts(s, want, begun)
 	if want.Named {
 		c.namedFacts(s, begun)
 	}
@@ -151,4 +153,24 @@ func (c *Cluster) describe() described {
 	}
 	c.told = d
 	return d
+}
+
+// settingFacts are what wanted brokers run with: their file as it was at their start.
+func (c *Cluster) settingFacts(s *facts.Snapshot, want observe.Want, begun time.Time) {
+	s.Settings = map[int32]facts.Fact[[]facts.Setting]{}
+	for _, n := range c.brokers() {
+		if !slices.Contains(want.Settings, n.ID) || !n.serves() || c.unreachable(n.ID) {
+			continue
+		}
+		doc, err := configgen.Parse(n.proc.file)
+		if err != nil {
+			continue
+		}
+		var list []facts.Setting
+		for _, key := range doc.Keys() {
+			value, _ := doc.Value(key)
+			list = append(list, facts.Setting{Name: key, Value: value, Source: "static"})
+		}
+		s.Settings[n.ID] = facts.Known(list, "DescribeConfigs", begun)
+	}
 }

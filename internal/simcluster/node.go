@@ -49,9 +49,10 @@ type meta struct {
 type process struct {
 	serial   int
 	mode     cluster.Mode
-	level    int16 // of its inter.broker.protocol.version
-	booted   bool  // it has read everything it needs
-	ready    bool  // it serves
+	file     []byte // as it was at the start
+	level    int16  // of its inter.broker.protocol.version
+	booted   bool   // it has read everything it needs
+	ready    bool   // it serves
 	stopping bool
 	drained  bool // controlled shutdown has moved its leaders
 }
@@ -119,7 +120,7 @@ func (n *node) launch(c *Cluster) {
 	n.say(lineStarting, "starting")
 	err := errors.New("no properties file")
 	if n.file != nil {
-		p.mode, p.level, err = n.file.mode, n.file.level, n.file.bad
+		p.mode, p.level, p.file, err = n.file.mode, n.file.level, n.file.data, n.file.bad
 	}
 	if err == nil && n.Role == cluster.Controller && n.meta == nil {
 		err = errors.New("no meta.properties in /data/meta")

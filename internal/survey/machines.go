@@ -47,7 +47,7 @@ func machines(ctx context.Context, m config.Migration, s *findings.Survey) {
 
 func lookAt(ctx context.Context, n config.Node, s findings.Survey) findings.Machine {
 	machine, err := remote.Open(n.Access)
-	if err != nil {
+	if err != nil || n.Access.Kind == "manual" {
 		return findings.Machine{} // everything stays unknown; the gates say that the node cannot be reached
 	}
 	l := looker{machine: machine, node: n}
