@@ -115,6 +115,35 @@ func TestWritesWhileLinksAreCutAreNeverTorn(t *testing.T) {
 	}
 }
 
+// A host that stands still for a while and goes on loses nothing.
+func TestAHostThatPausesInTheMiddleOfEachOperation(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	node := sshNode(t, server)
+	path := filepath.Join(t.TempDir(), "server.properties")
+	put(t, path, "a=1\n", 0o640)
+	if _, err := node.Stat(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"run":  func() error { _, err := node.Run(t.Context(), []string{"sleep", "0.2"}); return err },
+		"read": func() error { _, err := node.ReadFile(t.Context(), path); return err },
+		"tail": func() error { _, err := node.Tail(t.Context(), path, Cursor{}); return err },
+		"write": func() error {
+			return node.WriteFile(t.Context(), path, []byte("a=1\n"), WriteOptions{Expect: Expect{SHA256: Sum([]byte("a=1\n"))}})
+		},
+	} {
+		done := make(chan error, 1)
+		go func() { done <- do() }()
+		<-time.After(20 * time.Millisecond)
+		server.Pause()
+		<-time.After(300 * time.Millisecond)
+		server.Resume()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestSudoThatWantsAPasswordIsNoAnswer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, who lets sudo run as a user that has no right to it")

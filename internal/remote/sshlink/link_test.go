@@ -58,7 +58,7 @@ func TestManyCommandsShareFewConnections(t *testing.T) {
 func TestAHostThatHangsAfterItLetUsIn(t *testing.T) {
 	server := sshtest.Start(t, "127.0.0.2")
 	p, w := newPool(t), NewWay(server.Access())
-	p.every, p.limit, p.dial = 100*time.Millisecond, 400*time.Millisecond, 2*time.Second
+	p.every, p.limit, p.dial = 100*time.Millisecond, 400*time.Millisecond, patience+200*time.Millisecond
 	if _, err := try(t, p, w, "true"); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +69,12 @@ func TestAHostThatHangsAfterItLetUsIn(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %s to notice", took)
 	}
+	begun = time.Now()
+	_, err = try(t, p, w, "true")
+	says(t, err, "did not answer")
+	if took := time.Since(begun); took > p.dial/2 {
+		t.Errorf("the next question took %s to find out the same", took)
+	}
 	server.Resume()
 	deadline := time.Now().Add(longPause + 5*time.Second)
 	for err != nil && time.Now().Before(deadline) {
@@ -76,6 +82,41 @@ func TestAHostThatHangsAfterItLetUsIn(t *testing.T) {
 	}
 	if err != nil {
 		t.Errorf("after it answers again: %v", err)
+	}
+}
+
+func TestAConnectionThatNobodyUsesIsClosed(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	p, w := newPool(t), NewWay(server.Access())
+	p.idle = 200 * time.Millisecond
+	if _, err := try(t, p, w, "sleep 0.5"); err != nil { // in use for longer than that
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); server.Connections() > 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("it is still open")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	if _, err := try(t, p, w, "true"); err != nil {
+		t.Errorf("the next command: %v", err)
+	}
+}
+
+// An ssh_config that cannot be understood must not be passed over: it may say
+// which host, user or jump host is meant.
+func TestAnSSHConfigThatIsNotUnderstood(t *testing.T) {
+	for text, want := range map[string]string{
+		"Match exec true\n  User root\n":               "access.config",
+		"Host *\n  ProxyCommand nc -X connect %h %p\n": "ProxyCommand is not supported",
+		"Host *\n  ProxyJump bastion:http\n":           "jump host",
+	} {
+		path := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := resolve(Way{Host: "b1", SSH: config.SSH{Config: path}})
+		says(t, err, want)
 	}
 }
 

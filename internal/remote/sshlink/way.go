@@ -158,7 +158,7 @@ func readConfig(w Way) (settings, error) {
 		return s, fmt.Errorf("read ssh_config: %w", err)
 	}
 	if s.file, err = ssh_config.DecodeBytes(data); err != nil {
-		return s, fmt.Errorf("read ssh_config %s: %w", s.path, err)
+		return s, fmt.Errorf("read ssh_config %s: %w (access.config may name a file of its own for migrator)", s.path, err)
 	}
 	return s, nil
 }
