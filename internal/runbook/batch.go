@@ -51,7 +51,7 @@ func (w *writer) batch(s plan.Step) []config.Node {
 func running(nodes []config.Node) string {
 	var out []string
 	for _, n := range nodes {
-		out = append(out, Shell(n.Commands.Running)+"; echo $?")
+		out = append(out, on(n, n.Commands.Running)+"; echo $?")
 	}
 	return strings.Join(out, "\n")
 }
@@ -68,7 +68,7 @@ func (w *writer) hashes(s plan.Step) []look {
 		if earlier, ok := w.replaced[a.Path]; ok {
 			before = earlier.sha
 		}
-		do := Shell([]string{"sha256sum", a.Path})
+		do := w.on(a.Node, []string{"sha256sum", a.Path})
 		switch before {
 		case "":
 			out = append(out, look{do, "`No such file`: it is new"})

@@ -28,17 +28,15 @@ func (w *writer) write(i int, s plan.Step, a plan.Action) {
 	source := w.whole(i, a)
 	var lines []string
 	if before != "" {
-		lines = append(lines, Shell([]string{"sha256sum", a.Path})+"     # "+before)
+		lines = append(lines, w.on(a.Node, []string{"sha256sum", a.Path})+"     # "+before)
 		if w.in.Backup != nil {
-			lines = append(lines, Shell([]string{"cp", "-p", "-n", a.Path, w.in.Backup(a.Path, before)}))
+			lines = append(lines, w.on(a.Node, []string{"cp", "-p", "-n", a.Path, w.in.Backup(a.Path, before)}))
 		}
 	}
-	if source != "" && before == "" {
-		lines = append(lines, Shell([]string{"install", "-m", "0640", source, a.Path})+"     # then chown it to the user that the node runs as")
-	} else if source != "" {
-		lines = append(lines, Shell([]string{"cp", source, a.Path})+"     # owner and mode stay")
+	if n, ok := w.in.Migration.Node(*a.Node); ok && source != "" {
+		lines = append(lines, place(n, source, a.Path, before == "")...)
 	}
-	lines = append(lines, Shell([]string{"sha256sum", a.Path})+"     # "+a.After)
+	lines = append(lines, w.on(a.Node, []string{"sha256sum", a.Path})+"     # "+a.After)
 	w.code(lines...)
 }
 

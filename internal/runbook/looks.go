@@ -72,7 +72,7 @@ func (w *writer) lookCluster(gate string, _ plan.Step) ([]look, bool) {
 	case gates.SameIBP:
 		return []look{{w.inFiles(cluster.Broker, "^inter.broker.protocol.version"), "the same version for every broker, or for none"}}, true
 	case gates.FoldersFree:
-		return []look{{Shell(append([]string{"ls", "-A"}, w.logDirs()...)), "every folder is absent or empty, or its meta.properties has this cluster's id and the controller's own id"}}, true
+		return []look{{onAll(w.of(cluster.Controller), []string{"ls", "-A"}, func(n config.Node) []string { return n.LogDirs }), "every folder is absent or empty, or its meta.properties has this cluster's id and the controller's own id"}}, true
 	case gates.NothingDeleting:
 		return []look{{t.zk("ls", "/admin/delete_topics"), "`[]`: no topic waits for its deletion"}}, true
 	case gates.ControllersOff, gates.ControllersDown:
@@ -210,26 +210,14 @@ func (w *writer) of(role cluster.Role) []config.Node {
 }
 
 func (w *writer) inFiles(role cluster.Role, text string) string {
-	argv := []string{"grep", "-HE", text}
-	for _, n := range w.of(role) {
-		argv = append(argv, n.Properties)
-	}
-	return Shell(argv)
-}
-
-func (w *writer) logDirs() []string {
-	var out []string
-	for _, n := range w.of(cluster.Controller) {
-		out = append(out, n.LogDirs...)
-	}
-	return out
+	return onAll(w.of(role), []string{"grep", "-HE", text}, func(n config.Node) []string { return []string{n.Properties} })
 }
 
 // runs asks for the processes of a role, one command a line.
 func (w *writer) runs(role cluster.Role) string {
 	var out []string
 	for _, n := range w.of(role) {
-		out = append(out, Shell(n.Commands.Running)+"; echo $?")
+		out = append(out, on(n, n.Commands.Running)+"; echo $?")
 	}
 	return strings.Join(out, "\n")
 }
@@ -259,7 +247,7 @@ func (w *writer) topic() string {
 func (w *writer) lines(nodes []config.Node, text, want string) []look {
 	var out []look
 	for _, n := range nodes {
-		do, ok := grep(text, n.Logs)
+		do, ok := grep(text, n)
 		if !ok {
 			want := fmt.Sprintf("in the log of %s, wherever it is, for lines like /%s/: %s", n.Name(), text, want)
 			out = append(out, look{want: want})

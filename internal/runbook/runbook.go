@@ -138,7 +138,7 @@ func (w *writer) howTo() {
 		"If `migrator` itself still runs, make this page anew: it leaves out what is done.")
 	w.para("3. One step after the other. A check that cannot be answered counts as failed. Never more nodes down than a step says. If a node does not stop, wait; never kill it.")
 	w.para("4. Tools are those of Kafka's `bin` folder. Where listeners ask for TLS or SASL, add `--command-config client.properties`; where ZooKeeper does, `-zk-tls-config-file zk.properties` right after the servers of `zookeeper-shell.sh`. " +
-		"Commands and paths of nodes are those of migrations.yaml: run them where migrator runs, where they work as written.")
+		"Commands and paths of nodes are those of migrations.yaml, with the way to the node before them: type them where migrator runs. Those of nodes that a person drives are for the node itself.")
 	w.para("5. Stop configuration management before you replace a file: it would put the old one back.")
 	w.para("6. Write down when each command was given and what it printed.")
 }
@@ -153,7 +153,11 @@ func (w *writer) nodes() {
 		}
 		w.line("- %s, at %s, file `%s`, logs: %s", n.Name(), at, n.Properties, logsInWords(n.Logs))
 		w.line("")
-		w.code(Shell(n.Commands.Running) + "; echo $?")
+		lines := []string{on(n, n.Commands.Running) + "; echo $?"}
+		if n.Access.Kind == "wrapper" {
+			lines = append(lines, on(n, []string{"echo", "here"})+"     # what is not 0 above counts only if this prints: here")
+		}
+		w.code(lines...)
 	}
 }
 

@@ -103,13 +103,13 @@ func (w *writer) action(i int, s plan.Step, a plan.Action) {
 		w.run(a)
 	case plan.FormatDirs:
 		w.para("Format the folders of node %s. Not if its meta.properties already has this cluster's id and its own id; and never over a folder of something else:", node(a))
-		w.code(Shell(a.Argv))
+		w.code(w.on(a.Node, a.Argv))
 	case plan.Archive:
 		w.para("Move the folder of node %s aside; a controller that ever joined is never formatted again in the same place. If the target exists, choose another name:", node(a))
-		w.code(Shell(a.Argv))
+		w.code(w.on(a.Node, a.Argv))
 	case plan.Disable:
 		w.para("Keep node %s from starting again:", node(a))
-		w.code(Shell(a.Argv))
+		w.code(w.on(a.Node, a.Argv))
 	case plan.Write:
 		w.write(i, s, a)
 	case plan.RevertZnodes:
@@ -131,14 +131,14 @@ func node(a plan.Action) string {
 }
 
 func (w *writer) run(a plan.Action) {
-	lines := []string{Shell(a.Argv)}
+	lines := []string{w.on(a.Node, a.Argv)}
 	if a.Node != nil {
 		if n, ok := w.in.Migration.Node(*a.Node); ok && len(n.Commands.Running) > 0 {
 			want := "until it is 0"
 			if a.Kind == plan.Stop {
 				want = "until it is 1 to 4"
 			}
-			lines = append(lines, Shell(n.Commands.Running)+"; echo $?     # "+want)
+			lines = append(lines, on(n, n.Commands.Running)+"; echo $?     # "+want)
 		}
 	}
 	w.code(lines...)
@@ -173,12 +173,4 @@ func (w *writer) topicAction(a plan.Action) {
 	default:
 		w.para("%s: migrator has no words for this action; do not go on by hand.", a.Kind)
 	}
-}
-
-func (w *writer) copyAll() string {
-	argv := []string{"cp", "-p", "-t", "FOLDER"}
-	for _, n := range w.in.Migration.Nodes {
-		argv = append(argv, n.Properties)
-	}
-	return Shell(argv)
 }

@@ -70,12 +70,12 @@ func (t tools) produce(topic string) string {
 }
 
 // grep looks for a text in a node's log; ok is false when nobody said where it is.
-func grep(text string, l config.Logs) (string, bool) {
-	switch {
+func grep(text string, n config.Node) (string, bool) {
+	switch l := n.Logs; {
 	case len(l.Files) > 0:
-		return Shell(append([]string{"grep", "-iE", text}, l.Files...)), true
+		return on(n, append([]string{"grep", "-iE", text}, l.Files...)), true
 	case len(l.Argv) > 0:
-		return Shell(l.Argv) + " | " + Shell([]string{"grep", "-iE", text}), true
+		return on(n, l.Argv) + " | " + Shell([]string{"grep", "-iE", text}), true
 	default:
 		return "", false
 	}

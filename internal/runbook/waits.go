@@ -48,7 +48,7 @@ func (w *writer) drill(a plan.Action) {
 		}
 		// A block of its own: three commands pasted together would end the quorum.
 		w.para("If LeaderId is %d:", n.ID)
-		w.code(Shell(argv))
+		w.code(on(n, argv))
 	}
 	w.para("Time, from just before that command:")
 	w.line("- until `%s` names another LeaderId;", w.tools.quorum("--status"))
@@ -57,6 +57,6 @@ func (w *writer) drill(a plan.Action) {
 	w.para("A tool takes about a second to start, so times by hand are that coarse. Then start the node again, in any case:")
 	for _, n := range w.of(cluster.Controller) {
 		w.para("If it was %d:", n.ID)
-		w.code(Shell(n.Commands.Start))
+		w.code(on(n, n.Commands.Start))
 	}
 }
