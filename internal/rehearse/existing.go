@@ -79,7 +79,7 @@ func (o Existing) rehearse(ctx context.Context, log *slog.Logger) (Report, error
 	f := follower{client: h.client, name: o.Name, out: o.Stderr, timeline: newTimeline(begun, o.Verbose), course: course, patience: o.Patience, began: begun}
 	cause := f.follow(ctx, 0)
 	r := Report{Began: begun.UTC(), Status: f.last}
-	ended := h.end(ctx, o.Stderr, func() error { return o.keep(ctx, h, cfg, &r) })
+	ended := h.end(ctx, o.Stderr, 0, func() error { return o.keep(ctx, h, cfg, &r) })
 	return o.conclude(ctx, r, cause, ended)
 }
 

@@ -50,11 +50,16 @@ func host(ctx context.Context, svc *service.Service, log *slog.Logger) (*hosted,
 }
 
 // end drains the service, since nodes it holds down come back first, then asks
-// it what last wants, and closes it.
-func (h *hosted) end(ctx context.Context, stderr io.Writer, last func() error) error {
+// it what last wants, and closes it. limit bounds the draining; 0: nothing but
+// a second signal does, since somebody's nodes are not left down.
+func (h *hosted) end(ctx context.Context, stderr io.Writer, limit time.Duration, last func() error) error {
 	close(h.drain)
-	limit := time.NewTimer(teardownLimit)
-	defer limit.Stop()
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(stderr, "ending: what is open is brought to a safe end (Ctrl-C again ends at once)")
 	}
@@ -62,9 +67,9 @@ func (h *hosted) end(ctx context.Context, stderr io.Writer, last func() error) e
 	select {
 	case err := <-h.running:
 		errs = append(errs, err)
-	case <-limit.C:
+	case <-late:
 		h.endRunning()
-		errs = append(errs, fmt.Errorf("the service did not come to a safe end within %s", teardownLimit), <-h.running)
+		errs = append(errs, fmt.Errorf("the service did not come to a safe end within %s", limit), <-h.running)
 	}
 	h.endRunning()
 	errs = append(errs, last())

@@ -44,7 +44,7 @@ func production(t *testing.T) *hosted {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.end(t.Context(), logTo{t}, func() error { return nil }); err != nil {
+		if err := h.end(t.Context(), logTo{t}, 0, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
 	})

@@ -102,7 +102,7 @@ func (s *stage) takeDown(ctx context.Context, o Options, cause error) error {
 	var ended *interruptedError
 	early := errors.As(cause, &ended)
 	if s.hosted != nil {
-		errs = append(errs, s.end(ctx, o.Stderr, func() error {
+		errs = append(errs, s.end(ctx, o.Stderr, teardownLimit, func() error {
 			if !early {
 				return nil
 			}
