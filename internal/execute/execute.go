@@ -84,7 +84,11 @@ type Client interface {
 
 // New opens the ways to the nodes; nothing is contacted yet.
 func New(m config.Migration, blobs Blobs) (*Executor, error) {
-	e := &Executor{m: m, cluster: connect.Canary(m.Kafka), nodes: map[int32]remote.Node{}, service: remote.NewLocal(), blobs: blobs}
+	e := &Executor{m: m, cluster: connect.Canary(m.Kafka), nodes: map[int32]remote.Node{}, blobs: blobs}
+	var err error
+	if e.service, err = remote.Open(config.Access{Kind: "local"}); err != nil {
+		return nil, fmt.Errorf("the service's machine, where hooks run: %w", err)
+	}
 	for _, n := range m.Nodes {
 		node, err := remote.Open(n.Access)
 		if err != nil {
@@ -92,7 +96,6 @@ func New(m config.Migration, blobs Blobs) (*Executor, error) {
 		}
 		e.nodes[n.ID] = node
 	}
-	var err error
 	if e.zk, err = connect.Reader(m.ZooKeeper, 10*time.Second); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,15 +88,17 @@ func (p *person) work(ctx context.Context) {
 		if err != nil {
 			continue // the service is being killed or started
 		}
+		var hands sync.WaitGroup // what is due on several nodes is done side by side
 		for _, e := range s.Manual {
-			if !e.Now {
-				continue
-			}
-			if err := p.does(ctx, e); err != nil && ctx.Err() == nil {
-				p.op.t.Errorf("%s of node %d by hand: %v", e.Action, e.Node, err)
-				return
+			if e.Now {
+				hands.Go(func() {
+					if err := p.does(ctx, e); err != nil && ctx.Err() == nil {
+						p.op.t.Errorf("%s of node %d by hand: %v", e.Action, e.Node, err)
+					}
+				})
 			}
 		}
+		hands.Wait()
 	}
 }
 
