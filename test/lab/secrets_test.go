@@ -121,8 +121,7 @@ func TestNoneOfTwentySecretsIsEverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	op.until("the fatal line is seen", time.Minute, func() bool {
-		_, out, _ := op.ask("status", op.name, "--json")
-		return strings.Contains(out, "Exiting Kafka due to fatal exception")
+		return strings.Contains(op.get("/api/v1/migrations/payments/facts"), "Exiting Kafka due to fatal exception")
 	})
 	op.look(shown)
 	show("evidence", "payments", "--out", filepath.Join(dir, "evidence"), "--server", "http://"+op.listen)
@@ -167,22 +166,28 @@ func (op *operator) look(into io.Writer) {
 	}
 	const one = "/api/v1/migrations/payments"
 	for _, path := range []string{"/api/v1/migrations", one, one + "/journal", one + "/facts", one + "/evidence", "/metrics", "/", "/fragment"} {
-		req, err := http.NewRequestWithContext(op.t.Context(), http.MethodGet, "http://"+op.listen+path, nil)
-		if err != nil {
-			op.t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+os.Getenv("MIGRATOR_TOKEN"))
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			op.t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK {
-			op.t.Errorf("GET %s: %d, %v", path, resp.StatusCode, err)
-		}
-		fmt.Fprintf(into, "GET %s\n%s\n", path, body)
+		fmt.Fprintf(into, "GET %s\n%s\n", path, op.get(path))
 	}
+}
+
+// get asks a route of the service.
+func (op *operator) get(path string) string {
+	op.t.Helper()
+	req, err := http.NewRequestWithContext(op.t.Context(), http.MethodGet, "http://"+op.listen+path, nil)
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+os.Getenv("MIGRATOR_TOKEN"))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		op.t.Errorf("GET %s: %d, %v", path, resp.StatusCode, err)
+	}
+	return string(body)
 }
 
 func read(t *testing.T, path string) string {
