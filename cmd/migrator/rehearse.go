@@ -99,7 +99,7 @@ func (e *existing) fits(cmd *cobra.Command) error {
 }
 
 func (e *existing) options(cmd *cobra.Command, out string, verbose bool) (rehearse.Existing, error) {
-	file, err := loadFile(e.config)
+	file, err := loadFileToRender(cmd.Context(), e.config)
 	if err != nil {
 		return rehearse.Existing{}, err
 	}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"migrator/internal/secrets"
 	"migrator/internal/service"
 	"migrator/internal/serving"
 )
@@ -31,14 +28,9 @@ started again with the same data folder.`,
 			if p.DataDir == "" {
 				return usagef("serve needs --data DIR (or MIGRATOR_DATA)")
 			}
-			file, err := loadFile(path)
+			file, err := loadFileToRender(cmd.Context(), path)
 			if err != nil {
 				return err
-			}
-			for i := range file.Migrations {
-				if err := secrets.Fill(cmd.Context(), &file.Migrations[i]); err != nil {
-					return fmt.Errorf("migration %s: %w", file.Migrations[i].Name, err)
-				}
 			}
 			log := newLog(cmd, p.LogLevel)
 			svc, err := service.Open(service.Options{File: file, DataDir: p.DataDir, Log: log})

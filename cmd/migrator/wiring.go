@@ -86,6 +86,21 @@ func loadMigration(path, name string) (config.Migration, error) {
 	return config.Migration{}, usagef("no migration %q in %s", name, path)
 }
 
+// loadFileToRender is loadFile with the settings whose values are secrets read
+// from where they are kept.
+func loadFileToRender(ctx context.Context, path string) (config.File, error) {
+	f, err := loadFile(path)
+	if err != nil {
+		return f, err
+	}
+	for i := range f.Migrations {
+		if err := secrets.Fill(ctx, &f.Migrations[i]); err != nil {
+			return f, fmt.Errorf("migration %s: %w", f.Migrations[i].Name, err)
+		}
+	}
+	return f, nil
+}
+
 // loadToRender is loadMigration with the settings whose values are secrets read
 // from where they are kept.
 func loadToRender(ctx context.Context, path, name string) (config.Migration, error) {
