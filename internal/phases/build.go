@@ -163,8 +163,8 @@ func (b *builder) provision() error {
 		}
 		step.Batch = append(step.Batch, n.ID)
 		step.Diffs = append(step.Diffs, diff)
-		argv := make([]string, len(n.Commands.Format))
-		for i, a := range n.Commands.Format {
+		argv := slices.Clone(formatOf(n, m.Quorum.Mode))
+		for i, a := range argv {
 			argv[i] = told.Replace(a)
 		}
 		step.Actions = append(step.Actions,

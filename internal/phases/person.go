@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"migrator/internal/cluster"
+	"migrator/internal/config"
 	"migrator/internal/configgen"
 	"migrator/internal/facts"
 	"migrator/internal/gates"
@@ -78,6 +79,19 @@ func (b *builder) byHand(s plan.Step) plan.Step {
 		s.Actions[i].Manual = ok && n.Access.Kind == manualAccess
 	}
 	return s
+}
+
+// formatOf is the format command of a controller. A person who drives one need
+// not name it: it is Kafka's own.
+func formatOf(n config.Node, quorumMode string) []string {
+	if len(n.Commands.Format) > 0 || n.Access.Kind != manualAccess {
+		return n.Commands.Format
+	}
+	argv := []string{"kafka-storage.sh", "format", "--cluster-id={cluster_id}", "--release-version={metadata_version}", "--config", n.Properties}
+	if quorumMode == "dynamic" {
+		argv = append(argv, "--initial-controllers={initial_controllers}")
+	}
+	return argv
 }
 
 func doer(manual bool) string {

@@ -17,6 +17,11 @@ func on(n config.Node, argv []string) string {
 		return Shell(slices.Concat(n.Access.Argv, argv))
 	case "ssh":
 		return Shell(append(sshTo(n.Access), Shell(slices.Concat(n.Access.SSH.Become, argv))))
+	case "manual":
+		if len(argv) == 0 {
+			return "# at " + n.Host + ", as this node is driven: migrations.yaml names no command"
+		}
+		return Shell(argv)
 	default:
 		return Shell(argv)
 	}

@@ -46,6 +46,16 @@ func byHand(t *testing.T, c *lab.Cluster, o lab.YAMLOptions, careless int32) (*o
 			t.Fatal(err)
 		}
 	}
+	for _, hook := range []string{"freeze", "thaw", "before_node", "after_node"} {
+		id := ""
+		if strings.HasSuffix(hook, "node") {
+			id = " {id}"
+		}
+		if hook == "freeze" {
+			yaml += "    hooks:\n"
+		}
+		yaml += fmt.Sprintf("      %s: [sh, -c, %q]\n", hook, "echo "+hook+id+" >> "+p.hooks())
+	}
 	p.op = newOperatorOf(t, c, o.Name, yaml)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -55,6 +65,9 @@ func byHand(t *testing.T, c *lab.Cluster, o lab.YAMLOptions, careless int32) (*o
 }
 
 func (p *person) of(id int32) string { return filepath.Join(p.folder, fmt.Sprint(id)) }
+
+// hooks is the file to which every hook adds a line.
+func (p *person) hooks() string { return filepath.Join(p.folder, "hooks") }
 
 // copy gives a node's properties file and meta.properties into its folder.
 func (p *person) copy(t *testing.T, c *lab.Cluster, id int32) {
@@ -161,13 +174,26 @@ func (p *person) types(ctx context.Context, argv []string) error {
 // controller to brokers in migration mode and the copy.
 func TestAPersonLoadsByHand(t *testing.T) {
 	c := startCluster(t, lab.Options{Brokers: 2})
-	op, _ := byHand(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 1, StepTimeout: "2m"}, 0)
+	op, p := byHand(t, c, lab.YAMLOptions{Name: "payments", Soak: "1h", PollInterval: "500ms", GoodPolls: 1, StepTimeout: "2m"}, 0)
 	before := op.starts(c.BrokerIDs())
 	op.drive(4*time.Minute, complete(cluster.Load))
 	for id, n := range op.starts(c.BrokerIDs()) {
 		if n-before[id] != 1 {
 			t.Errorf("broker %d was restarted %d times, want once", id, n-before[id])
 		}
+	}
+	ran, err := os.ReadFile(p.hooks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Which controller's hook ends first is chance; each broker's stand around its restart.
+	for _, want := range []string{"freeze\nbefore_node 300", "\nthaw\nfreeze\nbefore_node", "before_node 1\nafter_node 1\n", "before_node 2\nafter_node 2\n"} {
+		if !strings.Contains(string(ran), want) {
+			t.Errorf("hooks ran as\n%s\nwant %q among them", ran, want)
+		}
+	}
+	if !strings.HasSuffix(string(ran), "\nthaw\n") {
+		t.Errorf("the last hook is not the thaw:\n%s", ran)
 	}
 }
 
