@@ -71,6 +71,47 @@ func TestALinkCutInTheMiddleOfACommand(t *testing.T) {
 	}
 }
 
+// A read or a look at a log that is cut brings an error or the whole, never a
+// part that passes for the whole.
+func TestReadsWhileLinksAreCutAreWholeOrAnError(t *testing.T) {
+	server := sshtest.Start(t, "127.0.0.2")
+	node := sshNode(t, server)
+	path := filepath.Join(t.TempDir(), "server.log")
+	text := strings.Repeat("a line of some length\n", 40_000)
+	put(t, path, text, 0o640)
+	failed, at, tailed := 0, Cursor{}, ""
+	for i := range 12 {
+		if _, err := node.Stat(t.Context(), path); err != nil { // a link to cut
+			t.Fatal(err)
+		}
+		cut := time.AfterFunc(time.Duration(i*5)*time.Millisecond, func() { server.Cut() })
+		data, err := node.ReadFile(t.Context(), path)
+		if err == nil && string(data) != text {
+			t.Errorf("%d bytes of %d without an error", len(data), len(text))
+		}
+		got, tailErr := node.Tail(t.Context(), path, at)
+		at, tailed = got.Next, tailed+string(got.Data)
+		if !strings.HasPrefix(text, tailed) {
+			t.Fatalf("after %d bytes the log is another", len(tailed))
+		}
+		if err != nil || tailErr != nil {
+			failed++
+		}
+		cut.Stop()
+	}
+	for got := (Tailed{More: true}); got.More; {
+		var err error
+		if got, err = node.Tail(t.Context(), path, at); err != nil {
+			t.Fatal(err)
+		}
+		at, tailed = got.Next, tailed+string(got.Data)
+	}
+	if tailed != text {
+		t.Errorf("followed %d bytes of %d", len(tailed), len(text))
+	}
+	t.Logf("%d of 12 were cut", failed)
+}
+
 func TestWritesWhileLinksAreCutAreNeverTorn(t *testing.T) {
 	server := sshtest.Start(t, "127.0.0.2")
 	node := sshNode(t, server)

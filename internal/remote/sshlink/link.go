@@ -18,8 +18,8 @@ const (
 	aliveEvery = 5 * time.Second
 	aliveLimit = 10 * time.Second
 	idleLimit  = time.Minute // an unused link is closed after it
-	// sessionLimit is under OpenSSH's MaxSessions of 10 by one, for the file
-	// session; a host that grants fewer is found out by asking.
+	// sessionLimit is OpenSSH's MaxSessions less one that may still count on the
+	// host when it ended here; a host that grants fewer is found out by asking.
 	sessionLimit = 9
 )
 
