@@ -26,6 +26,8 @@ func TestKafkaTakesEveryRenderedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	names, files := renderedOriginals(t)
+	secureNames, secureFiles := renderedSecured(t)
+	names, files = append(names, secureNames...), append(files, secureFiles...)
 	for name, file := range expectedFiles(t) {
 		names, files = append(names, name), append(files, file)
 	}
