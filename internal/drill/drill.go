@@ -45,9 +45,9 @@ type Probes struct {
 type Commands struct {
 	Take   func(ctx context.Context) error // the stop or kill command
 	Return func(ctx context.Context) error // the start command
-	// ByHand: Take and Return wait for what a person does. The clock begins when
-	// the node was seen to be gone, not when the person was asked.
-	ByHand bool
+	// TakenAt is set where Take and Return wait for what a person does: when the
+	// node was first seen to go. The clock begins there, not when the person was asked.
+	TakenAt func() time.Time
 }
 
 // Limits of a drill; all must be positive.

@@ -197,6 +197,29 @@ func TestPassedDrillMeasuresEachSpanFromTheCommand(t *testing.T) {
 	}
 }
 
+// A person stops the controller an hour after being asked: that hour is no outage.
+func TestADrillByHandMeasuresFromWhenTheNodeIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &quorum{elects: 2 * time.Second, dualWrite: 3 * time.Second, returns: 4 * time.Second}
+		c := q.commands()
+		take := c.Take
+		var gone time.Time
+		c.TakenAt = func() time.Time { return gone }
+		c.Take = func(ctx context.Context) error {
+			<-time.After(time.Hour)
+			gone = time.Now()
+			return take(ctx)
+		}
+		r, err := Run(t.Context(), "clean", old, q.probes(), c, limits, nil)
+		if err != nil || !r.Passed {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		within(t, "leader_ms", r.LeaderMS, q.elects)
+		within(t, "unavailable_ms", r.UnavailableMS, q.elects)
+		within(t, "dual_write_ms", r.DualWriteMS, q.dualWrite)
+	})
+}
+
 func TestDrillOutcomes(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -33,9 +33,12 @@ type run struct {
 func (d *run) away(ctx context.Context) (why string, err error) {
 	taking, unTake := context.WithCancel(ctx)
 	d.unTake, d.taken = unTake, make(chan error, 1)
-	if d.c.ByHand {
-		d.taken <- d.c.Take(taking)
-		d.seen.begun = time.Now()
+	if d.c.TakenAt != nil {
+		err := d.c.Take(taking)
+		if d.seen.begun = d.c.TakenAt(); err != nil {
+			d.seen.begun = time.Now() // no limit may speak before what went wrong does
+		}
+		d.taken <- err
 	} else {
 		d.seen.begun = time.Now()
 		go func() { d.taken <- d.c.Take(taking) }()

@@ -43,17 +43,58 @@ func (e *Executor) byHand(n config.Node, kind string, take []string) drill.Comma
 	if kind == "crash" {
 		away = plan.Kill
 	}
-	return drill.Commands{ByHand: true,
-		Take: func(ctx context.Context) error {
+	var gone time.Time
+	return drill.Commands{
+		TakenAt: func() time.Time { return gone },
+		Take: func(ctx context.Context) (err error) {
 			e.ask(personal(away, n, take))
 			defer e.ask(nil)
-			return e.untilUp(ctx, n, false)
+			gone, err = e.untilGone(ctx, n)
+			return err
 		},
 		Return: func(ctx context.Context) error {
 			e.ask(personal(plan.Start, n, n.Commands.Start))
 			defer e.ask(nil)
 			return e.untilUp(ctx, n, true)
 		}}
+}
+
+const (
+	leaderEvery = 500 * time.Millisecond // how often it is asked who leads while a person is awaited
+	goesWithin  = 15 * time.Second       // a controller that no longer leads closes its port, if it is being stopped
+)
+
+// untilGone waits for a person to take the active controller away and answers
+// when that was first seen: a clean stop hands the lead over before it closes the
+// port. One that loses the lead and stays up was not taken away by anybody.
+func (e *Executor) untilGone(ctx context.Context, n config.Node) (gone time.Time, err error) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	asked := time.Now()
+	for {
+		up, err := e.isUp(ctx, n)
+		switch {
+		case err == nil && !up && gone.IsZero():
+			return time.Now(), nil
+		case err == nil && !up:
+			return gone, nil
+		case !gone.IsZero() && time.Since(gone) > goesWithin:
+			return gone, fmt.Errorf("%s no longer leads and was not stopped: nothing was measured; `migrator retry` begins anew with the one that leads now", label(n))
+		}
+		if gone.IsZero() && time.Since(asked) >= leaderEvery {
+			asked = time.Now()
+			limited, cancel := context.WithTimeout(ctx, leaderEvery)
+			if leader, _, err := e.leader(limited, drill.AskAll); err == nil && leader != n.ID {
+				gone = time.Now()
+			}
+			cancel()
+		}
+		select {
+		case <-ctx.Done():
+			return gone, fmt.Errorf("wait for a person at %s: %w", label(n), ctx.Err())
+		case <-tick.C:
+		}
+	}
 }
 
 func (e *Executor) untilUp(ctx context.Context, n config.Node, want bool) error {
