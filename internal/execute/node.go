@@ -181,12 +181,17 @@ func (e *Executor) format(ctx context.Context, t Task) (Result, error) {
 		return Result{Detail: how}, nil
 	}
 	failed := command(ctx, node, n, "format", t.Action.Argv)
-	found, how, err = e.probeFormat(ctx, t)
+	look := e.probeFormat
+	if errors.Is(failed, remote.ErrLost) {
+		look = e.probeFormatting // where it was begun it goes on
+	}
+	found, how, err = look(ctx, t)
 	switch {
 	case err != nil:
 		return Result{}, errors.Join(failed, err)
 	case found == ProbedDone && failed != nil:
-		// An earlier command of ours, cut off from a killed service, was faster.
+		// An earlier command of ours, cut off from a killed service, was faster; or
+		// this one went on after its connection was lost.
 		return Result{Detail: "formatted for this cluster and node, although this command failed: " + failed.Error()}, nil
 	case failed != nil:
 		return Result{}, failed
@@ -196,8 +201,8 @@ func (e *Executor) format(ctx context.Context, t Task) (Result, error) {
 	return Result{Detail: "formatted"}, nil
 }
 
-// probeFormatting: a format command begun before the service was killed may
-// still be running, so "not formatted" counts only when it lasts.
+// probeFormatting: a format command begun before the service was killed, or its
+// connection was lost, may still be running, so "not formatted" counts only when it lasts.
 func (e *Executor) probeFormatting(ctx context.Context, t Task) (Probed, string, error) {
 	limited, cancel := context.WithTimeout(ctx, formatLimit)
 	defer cancel()

@@ -70,3 +70,15 @@ func TestALinkCutWhileANodeStopsOrStarts(t *testing.T) {
 		t.Errorf("stop: %v", err)
 	}
 }
+
+// The same cut in the middle of format blocked the step, and the folder was
+// formatted a second later.
+func TestALinkCutWhileAFolderIsFormatted(t *testing.T) {
+	dir := t.TempDir()
+	n := config.Node{Node: cluster.Node{ID: 3001, Role: cluster.Controller}, LogDirs: []string{dir}}
+	argv := []string{"sh", "-c", `(sleep 0.4; printf 'version=1\ncluster.id=c1\nnode.id=3001\n' > "$0".new && mv "$0".new "$0") &`, filepath.Join(dir, "meta.properties")}
+	e := &Executor{m: config.Migration{Nodes: []config.Node{n}}, nodes: map[int32]remote.Node{n.ID: cutOff{remote.NewLocal()}}}
+	if _, err := e.format(t.Context(), Task{ClusterID: "c1", Action: plan.Action{ID: "format-3001", Kind: plan.FormatDirs, Node: &n.ID, Argv: argv}}); err != nil {
+		t.Error(err)
+	}
+}
