@@ -62,7 +62,7 @@ func TestOverSSH(t *testing.T) {
 	}
 }
 
-// TestOverSSHWithLinksThatBreak goes the whole way and back while connections
+// TestOverSSHWithLinksThatBreak goes to dual write and back; up to there connections
 // are cut in the middle of whatever happens. A step may block, since the end of
 // what ran is unknown then; retry goes on, and nobody is started once too often.
 func TestOverSSHWithLinksThatBreak(t *testing.T) {
