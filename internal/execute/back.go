@@ -78,7 +78,7 @@ func (e *Executor) revertZnodes(ctx context.Context) (Result, error) {
 		if n.Role != cluster.Controller {
 			continue
 		}
-		running, err := isRunning(ctx, n, e.nodes[n.ID])
+		running, err := e.isUp(ctx, n)
 		if err != nil {
 			return Result{}, err
 		}
