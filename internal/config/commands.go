@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"migrator/internal/cluster"
+	"migrator/internal/configgen"
 )
 
 // commands merges per key: a node may override stop alone.
@@ -68,12 +69,21 @@ func (c *checker) argv(at string, raw texts, in filler) []string {
 	case argv[0] == "":
 		c.add(at+"[0]", "empty: the first entry is the program")
 	}
+	c.arguments(at, argv)
+	return in.fillAll(at, argv)
+}
+
+// arguments are seen by every user of the machine, and by whoever reads a plan.
+func (c *checker) arguments(at string, argv []string) {
 	for i, a := range argv {
+		here := fmt.Sprintf("%s[%d]", at, i)
 		if strings.ContainsRune(a, 0) {
-			c.add(fmt.Sprintf("%s[%d]", at, i), "has a zero byte, which no argument can have")
+			c.add(here, "has a zero byte, which no argument can have")
+		}
+		if configgen.LooksSecret(a) {
+			c.add(here, "looks as if it held a secret, which plans and every list of processes would show: let the program read it from a file or from its environment")
 		}
 	}
-	return in.fillAll(at, argv)
 }
 
 // placeholder is a name in braces; ${...} belongs to Kafka's config providers.

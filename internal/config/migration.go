@@ -259,6 +259,7 @@ func (c *checker) hooks(at string, raw rawMigration, m *Migration) {
 		if ok && (len(argv) == 0 || argv[0] == "") {
 			c.add(here, "empty: an argv needs a program")
 		}
+		c.arguments(here, argv)
 		for i, a := range argv {
 			for _, p := range placeholder.FindAllString(a, -1) {
 				if p[0] != '$' && !slices.Contains(h.known, p) {

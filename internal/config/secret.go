@@ -118,6 +118,7 @@ func (c *checker) secret(at string, raw rawSecret) *SecretSource {
 		if ok && (len(argv) == 0 || argv[0] == "") {
 			c.add(at+".command", "empty: an argv needs a program")
 		}
+		c.arguments(at+".command", argv)
 		out.Command = argv
 	}
 	return out

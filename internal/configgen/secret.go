@@ -27,7 +27,7 @@ func RedactText(text string) string {
 		case inPEM || begins:
 			b.WriteString(redactedText)
 			inPEM = (inPEM || begins) && !strings.Contains(lower, "-----end")
-		case commentedSecret(strings.TrimLeft(body, "#! \t")):
+		case LooksSecret(strings.TrimLeft(body, "#! \t")):
 			trimmed := strings.TrimLeft(body, "#! \t")
 			b.WriteString(body[:len(body)-len(trimmed)] + keyPart(trimmed) + redactedText)
 		default:
@@ -36,6 +36,18 @@ func RedactText(text string) string {
 		b.WriteString(line[len(body):])
 	}
 	return b.String()
+}
+
+// LooksSecret says whether one line, or one argument of a command, looks as if it
+// held a secret: by its shape, or since it gives a value to a secret key. The
+// name of a file in a folder of secrets is none.
+func LooksSecret(line string) bool {
+	if secretShape(line) {
+		return true
+	}
+	key, value, assigned := strings.Cut(line, "=")
+	key = strings.TrimLeft(strings.TrimSpace(key), "-")
+	return assigned && strings.TrimSpace(value) != "" && !strings.ContainsAny(key, "/ ") && Secret(key) && !strings.HasPrefix(value, "/")
 }
 
 // Secret says whether a key holds a secret. When in doubt it says yes: a key

@@ -64,8 +64,8 @@ func TestNoneOfTwentySecretsIsEverShown(t *testing.T) {
 		"        - {key: ssl.keystore.password, value: {file: "+strconv.Quote(stored)+"}}\n"+
 		"        - {key: listener.name.controller.plain.sasl.jaas.config, value: {command: [printenv, STORE_COMMAND]}}\n        - {key: log.dirs,", 1)
 	thawed := filepath.Join(dir, "thawed")
-	yaml += fmt.Sprintf("    hooks: {freeze: [sh, -c, %q], thaw: [\"true\"], before_node: [sh, -c, %q]}\n",
-		"test -e "+thawed+` || { echo "secret=`+secret(17)+`"; echo "as $ZK_DIGEST" >&2; exit 7; }`, "echo password="+secret(16))
+	script := file("hook", "cat "+file("chatter", "password="+secret(16)+"\nsecret: "+secret(17)+"\n")+"\necho as $ZK_DIGEST >&2\ntest -e "+thawed+"\n")
+	yaml += fmt.Sprintf("    hooks: {freeze: [sh, %q], thaw: [\"true\"], before_node: [sh, %q]}\n", script, script)
 	scram := base64.StdEncoding.EncodeToString([]byte(secret(15)))
 
 	op := &operator{t: t, c: c, name: "payments", config: file("migrations.yaml", yaml), data: filepath.Join(dir, "data"), listen: freeAddress(t)}
