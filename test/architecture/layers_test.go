@@ -109,7 +109,6 @@ func owners() []owner {
 		{"golang.org/x/crypto/ssh", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/skeema/knownhosts", []string{"internal/remote/sshlink"}, "only one place judges host keys"},
 		{"github.com/kevinburke/ssh_config", []string{"internal/remote/sshlink"}, wire},
-		{"github.com/pkg/sftp", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/skeema/knownhosts", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/kevinburke/ssh_config", []string{"internal/remote"}, "only remote reaches nodes"},
 		{"github.com/pavlo-v-chernykh/keystore-go", []string{"internal/connect", "internal/lab"}, "key stores are read where connections are made"},
