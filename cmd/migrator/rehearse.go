@@ -21,6 +21,10 @@ func newRehearseCommand() *cobra.Command {
 17 or later is needed), takes them through every phase with a workload running,
 and checks from outside that every promise held. Nothing else is touched.
 
+With --from-backup the cluster is a double of the one that was backed up: its topics,
+configurations, quotas, users and ACLs on a few local brokers, without records. It
+shows whether this metadata copies, how long that takes, and what preflight says.
+
 With --config it drives a cluster that is there already, by the same code as serve:
 same gates, plans, soak, drills and journal. Its entry must say rehearsal: true, for
 every plan is approved without asking, finalize too; the journal names "rehearsal"
@@ -32,7 +36,8 @@ Exit 0: all promises held. 1: one did not, or the rehearsal was interrupted.
 2: an option or the configuration makes no sense. 3: a gate or a failed step held it.`,
 		Example: `  migrator rehearse
   migrator rehearse --config staging.yaml --name staging --out rehearsal --junit rehearsal.xml
-  migrator rehearse --config staging.yaml --name staging --then-revert`,
+  migrator rehearse --config staging.yaml --name staging --then-revert
+  migrator rehearse --from-backup payments.znodes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.fits(cmd); err != nil {
@@ -55,6 +60,8 @@ Exit 0: all promises held. 1: one did not, or the rehearsal was interrupted.
 	f.StringVar(&o.Roll, "roll", o.Roll, "what is restarted at once: node or rack")
 	f.StringVar(&o.Kafka, "kafka", o.Kafka, "Kafka version, 3.9.x")
 	f.StringVar((*string)(&o.RevertFrom), "revert-from", "", "go back to plain ZooKeeper once from load, hybrid or dual-write, then migrate again")
+	f.StringVar(&o.FromBackup, "from-backup", "", "fill ZooKeeper with the znodes of a migrator backup, folded onto --brokers, without records")
+	f.StringVar(&o.Identity, "identity", "", "file with the age identity of an encrypted --from-backup")
 	f.BoolVar(&o.Verbose, "verbose", false, "every change in the timeline, and the service's log on stderr")
 	e.flags(cmd)
 	return cmd
@@ -69,7 +76,7 @@ type existing struct {
 
 // Flags that make sense for one kind of rehearsal only.
 var (
-	throwawayFlags = []string{"keep", "brokers", "soak", "roll", "kafka", "revert-from"}
+	throwawayFlags = []string{"keep", "brokers", "soak", "roll", "kafka", "revert-from", "from-backup", "identity"}
 	existingFlags  = []string{"name", "data", "junit", "to", "then-revert", "patience", "json"}
 )
 

@@ -11,6 +11,7 @@ import (
 
 	"migrator/internal/canary"
 	"migrator/internal/cluster"
+	"migrator/internal/double"
 	"migrator/internal/evidence"
 	"migrator/internal/noderead"
 )
@@ -24,6 +25,7 @@ type Seen struct {
 	Witness canary.Verification // of our own client, which ran from before the first step until after the last
 	Stats   canary.Stats        // of the same
 	Detour  *detour             // nil: straight forward
+	Double  *double.Double      // nil: of no other cluster
 }
 
 // Node is one node as the lab and its own logs show it.

@@ -34,8 +34,11 @@ type Options struct {
 	// RevertFrom is a phase to go back from once, to plain ZooKeeper, before the
 	// migration is done whole; empty: straight forward.
 	RevertFrom cluster.Phase
-	Keep       bool // leave cluster and page up until ctx ends
-	Verbose    bool // the service's log also on stderr, every headline in the timeline
+	// FromBackup is a file of `migrator backup`: the cluster is a double of that one.
+	FromBackup string
+	Identity   string // the age identity that decrypts it
+	Keep       bool   // leave cluster and page up until ctx ends
+	Verbose    bool   // the service's log also on stderr, every headline in the timeline
 
 	Stdout, Stderr io.Writer
 }
@@ -69,7 +72,11 @@ func run(ctx context.Context, o Options) (err error) {
 	if _, err := lab.EnsureJars(ctx, o.Kafka, o.Stderr); err != nil {
 		return interrupted(ctx, err)
 	}
-	s, err := build(ctx, o, log)
+	d, err := readDouble(ctx, o)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	s, err := build(ctx, o, d, log)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
@@ -91,7 +98,10 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 		return err
 	}
 	f := follower{client: s.client, name: Name, out: o.Stdout, timeline: newTimeline(begun, o.Verbose), course: back, began: begun}
-	if err := f.follow(ctx, runLimit+2*o.Soak); err != nil {
+	if s.double != nil {
+		f.patience = doublePatience
+	}
+	if err := f.follow(ctx, s.limit()+2*o.Soak); err != nil {
 		return s.withEvidence(ctx, o, err)
 	}
 	fmt.Fprintln(o.Stdout, "\nStopping ZooKeeper, and reading every record of the workload back ...")
@@ -99,7 +109,7 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	if err != nil {
 		return s.withEvidence(ctx, o, fmt.Errorf("look at the result: %w", err))
 	}
-	seen.Took, seen.Detour = time.Since(begun), back
+	seen.Took, seen.Detour, seen.Double = time.Since(begun), back, s.double
 	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
 		return fmt.Errorf("write the evidence: %w", err)
 	}

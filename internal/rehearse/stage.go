@@ -11,6 +11,7 @@ import (
 
 	"migrator/internal/canary"
 	"migrator/internal/config"
+	"migrator/internal/double"
 	"migrator/internal/lab"
 	"migrator/internal/service"
 )
@@ -22,17 +23,18 @@ type stage struct {
 	cluster *lab.Cluster
 	witness *canary.Canary // a client the service knows nothing of
 	cfg     config.Migration
+	double  *double.Double // what ZooKeeper was filled with; nil: nothing
 }
 
 // build starts everything; on an error nothing runs any more.
-func build(ctx context.Context, o Options, log *slog.Logger) (_ *stage, err error) {
+func build(ctx context.Context, o Options, d *double.Double, log *slog.Logger) (_ *stage, err error) {
 	fmt.Fprintf(o.Stderr, "starting ZooKeeper and %d brokers of Kafka %s\n", o.Brokers, o.Kafka)
 	dir, err := os.MkdirTemp("", "rehearsal-")
 	if err != nil {
 		return nil, fmt.Errorf("make the cluster's folder: %w", err)
 	}
-	s := &stage{}
-	s.cluster, err = lab.Start(ctx, lab.Options{Dir: dir, Version: o.Kafka, Brokers: o.Brokers, BrokersPerRack: o.perRack()})
+	s := &stage{double: d}
+	s.cluster, err = lab.Start(ctx, s.labOptions(o, dir))
 	if err != nil && ctx.Err() != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir)) // we were told to end: nobody looks into it
 	}
@@ -83,7 +85,7 @@ func (s *stage) startWitness(ctx context.Context) error {
 // as an operator's would be.
 func (s *stage) openService(o Options, log *slog.Logger) (*service.Service, error) {
 	path := filepath.Join(s.cluster.Dir(), "migrations.yaml")
-	text := s.cluster.MigrationsYAML(lab.YAMLOptions{Name: Name, Soak: o.Soak.String(), PollInterval: "500ms", GoodPolls: 2, StepTimeout: "2m", RollBatch: o.Roll})
+	text := s.cluster.MigrationsYAML(lab.YAMLOptions{Name: Name, Soak: o.Soak.String(), PollInterval: "500ms", GoodPolls: 2, StepTimeout: s.stepTimeout(), RollBatch: o.Roll})
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("write migrations.yaml: %w", err)
 	}

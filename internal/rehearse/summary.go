@@ -18,6 +18,9 @@ func Summary(s Seen, promises []Promise, out string) string {
 	var b strings.Builder
 	broken := Broken(promises)
 	fmt.Fprintf(&b, "%s: Kafka %s, cluster %s, in %s\n\n", verdict(broken), s.Pack.KafkaVersion, s.Pack.ClusterID, clock(s.Took))
+	if s.Double != nil {
+		b.WriteString(doubled(*s.Double) + "\n")
+	}
 	times(&b, s)
 	failovers(&b, s.Pack)
 	records(&b, s)

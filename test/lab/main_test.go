@@ -105,7 +105,7 @@ func startCluster(t testing.TB, o lab.Options) *lab.Cluster {
 
 // runMigrator runs the built migrator and returns its exit code, stdout and
 // stderr.
-func runMigrator(ctx context.Context, t *testing.T, args ...string) (exit int, stdout, stderr string) {
+func runMigrator(ctx context.Context, t testing.TB, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, errs captured
 	cmd := exec.CommandContext(ctx, migratorBinary(), args...)
