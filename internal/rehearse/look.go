@@ -13,6 +13,7 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/double"
 	"migrator/internal/evidence"
+	"migrator/internal/findings"
 	"migrator/internal/noderead"
 )
 
@@ -26,6 +27,7 @@ type Seen struct {
 	Stats   canary.Stats        // of the same
 	Detour  *detour             // nil: straight forward
 	Double  *double.Double      // nil: of no other cluster
+	Found   []findings.Finding  // by preflight, of a double
 }
 
 // Node is one node as the lab and its own logs show it.

@@ -109,7 +109,7 @@ func (s *stage) migrate(ctx context.Context, o Options, begun time.Time) error {
 	if err != nil {
 		return s.withEvidence(ctx, o, fmt.Errorf("look at the result: %w", err))
 	}
-	seen.Took, seen.Detour, seen.Double = time.Since(begun), back, s.double
+	seen.Took, seen.Detour, seen.Double, seen.Found = time.Since(begun), back, s.double, s.found
 	if err := s.client.Evidence(ctx, Name, o.Out); err != nil {
 		return fmt.Errorf("write the evidence: %w", err)
 	}

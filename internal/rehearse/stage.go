@@ -12,6 +12,7 @@ import (
 	"migrator/internal/canary"
 	"migrator/internal/config"
 	"migrator/internal/double"
+	"migrator/internal/findings"
 	"migrator/internal/lab"
 	"migrator/internal/service"
 )
@@ -23,7 +24,8 @@ type stage struct {
 	cluster *lab.Cluster
 	witness *canary.Canary // a client the service knows nothing of
 	cfg     config.Migration
-	double  *double.Double // what ZooKeeper was filled with; nil: nothing
+	double  *double.Double     // what ZooKeeper was filled with; nil: nothing
+	found   []findings.Finding // what preflight said of the double
 }
 
 // build starts everything; on an error nothing runs any more.
@@ -53,6 +55,12 @@ func build(ctx context.Context, o Options, d *double.Double, log *slog.Logger) (
 	svc, err := s.openService(o, log)
 	if err != nil {
 		return nil, err
+	}
+	if d != nil {
+		if s.found, err = foretell(ctx, s.cfg, log); err != nil {
+			return nil, errors.Join(err, svc.Close())
+		}
+		fmt.Fprint(o.Stderr, foretold(s.found))
 	}
 	s.hosted, err = host(ctx, svc, log)
 	return s, err

@@ -19,7 +19,7 @@ func Summary(s Seen, promises []Promise, out string) string {
 	broken := Broken(promises)
 	fmt.Fprintf(&b, "%s: Kafka %s, cluster %s, in %s\n\n", verdict(broken), s.Pack.KafkaVersion, s.Pack.ClusterID, clock(s.Took))
 	if s.Double != nil {
-		b.WriteString(doubled(*s.Double) + "\n")
+		b.WriteString(doubled(*s.Double) + "\n" + foretold(s.Found) + "\n")
 	}
 	times(&b, s)
 	failovers(&b, s.Pack)

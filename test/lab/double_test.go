@@ -79,6 +79,9 @@ func rehearseDouble(t testing.TB, topics int) evidence.Pack {
 	if err := json.Unmarshal(raw, &pack); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(stdout, "Preflight said") || strings.Contains(stdout, "BLOCKS") {
+		t.Error("the summary does not say what preflight said")
+	}
 	if want := fmt.Sprintf("Double: %d topics with %d partitions of 6 brokers", topics, 4*topics); !strings.Contains(stdout, want) {
 		t.Errorf("the summary does not say %q", want)
 	}
