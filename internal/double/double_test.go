@@ -2,6 +2,7 @@ package double
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -98,6 +99,24 @@ func TestWhatCannotBeUnderstoodStaysAsItIs(t *testing.T) {
 	for i := 0; i < len(pairs); i += 2 {
 		if got[pairs[i]] != pairs[i+1] {
 			t.Errorf("%s: %q, want %q", pairs[i], got[pairs[i]], pairs[i+1])
+		}
+	}
+}
+
+func BenchmarkFold(b *testing.B) {
+	pairs := []string{"/brokers/topics", ""}
+	for i := range 2500 {
+		at := fmt.Sprintf("/brokers/topics/orders-%d", i)
+		pairs = append(pairs, at, `{"version":3,"topic_id":"x","partitions":{"0":[101,102],"1":[102,103],"2":[104,101],"3":[106,105]},"adding_replicas":{},"removing_replicas":{}}`)
+		for n := range 4 {
+			pairs = append(pairs, fmt.Sprintf("%s/partitions/%d/state", at, n), `{"controller_epoch":44,"leader":101,"version":1,"leader_epoch":9,"isr":[101]}`)
+		}
+	}
+	saved := tree(pairs...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := Fold(saved, []int32{1, 2, 3}, ones); err != nil || d.Partitions != 10_000 {
+			b.Fatal(d.Partitions, err)
 		}
 	}
 }

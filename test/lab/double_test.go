@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -49,7 +50,8 @@ func production(t testing.TB, topics int) string {
 		topic := fmt.Sprintf("orders-%d", i)
 		add("/config/topics/"+topic, `{"version":1,"config":{"retention.ms":"86400000"}}`)
 		at := "/brokers/topics/" + topic
-		add(at, fmt.Sprintf(`{"version":3,"topic_id":"T%021d","partitions":{"0":[101,102],"1":[102,103],"2":[104,101],"3":[106,105]},"adding_replicas":{},"removing_replicas":{}}`, i))
+		id := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "topic%011d", i))
+		add(at, fmt.Sprintf(`{"version":3,"topic_id":"%s","partitions":{"0":[101,102],"1":[102,103],"2":[104,101],"3":[106,105]},"adding_replicas":{},"removing_replicas":{}}`, id))
 		add(at+"/partitions", "")
 		for n, leader := range []int{101, 102, 104, 106} {
 			add(fmt.Sprintf("%s/partitions/%d", at, n), "")
