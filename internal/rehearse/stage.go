@@ -73,13 +73,31 @@ const (
 	topicLimit         = time.Minute
 )
 
+// createTopic makes a topic of the workload. The first controller of a double
+// has a tree to read before it knows every broker: meanwhile it refuses.
+func (s *stage) createTopic(ctx context.Context, topic string) error {
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		err := canary.CreateTopic(ctx, canary.Cluster{Bootstrap: s.cluster.Bootstrap()}, topic, workloadPartitions, 3, 2)
+		if err == nil || s.double == nil {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 func (s *stage) startWitness(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, topicLimit)
 	defer cancel()
 	var topics []string
 	for i := range workloadTopics {
 		topic := fmt.Sprintf("rehearsal-%d", i+1)
-		if err := canary.CreateTopic(limited, canary.Cluster{Bootstrap: s.cluster.Bootstrap()}, topic, workloadPartitions, 3, 2); err != nil {
+		if err := s.createTopic(limited, topic); err != nil {
 			return err
 		}
 		topics = append(topics, topic)
