@@ -168,6 +168,9 @@ func startedAgain(in Input, step plan.Step) string {
 // openDetail says what the open step does or waits for right now.
 func openDetail(in Input, step plan.Step) string {
 	switch {
+	case in.Asked != nil:
+		n, _ := in.Config.Node(*in.Asked.Node)
+		return "; a person is asked to " + errandInWords(*in.Asked, n)
 	case len(in.Busy) > 0 && in.Doing != "":
 		return " (" + strings.Join(in.Busy, ", ") + ": " + in.Doing + ")"
 	case len(in.Busy) > 0:

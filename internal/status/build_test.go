@@ -181,6 +181,15 @@ func TestALongActionShowsHowFarItIs(t *testing.T) {
 	}
 }
 
+func TestADrillByHandSaysWhomItWaitsFor(t *testing.T) {
+	in := resting()
+	executingPlan(&in, "roll-broker-1")
+	in.Busy, in.Asked = []string{"drill-clean"}, &plan.Action{ID: "kill", Kind: plan.Kill, Node: ptr(int32(3001))}
+	if h := Build(in).Headline; !strings.Contains(h, "a person is asked to kill controller 3001") {
+		t.Errorf("headline %q", h)
+	}
+}
+
 func TestGatesCarryTheirEvidence(t *testing.T) {
 	in := resting()
 	in.Judgement = gates.Judgement{Verdicts: []gates.Judged{{Verdict: gates.Verdict{Gate: "parity", Evidence: "not read", Source: "scan"}, Blocks: []string{"the soak"}, Sets: []string{phases.WatchSet}}}}
