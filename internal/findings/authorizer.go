@@ -175,11 +175,7 @@ func (f propertiesFile) loginName() string {
 	if !ok || !strings.HasPrefix(protocol, "SASL_") || mechanism != "PLAIN" && !strings.HasPrefix(mechanism, "SCRAM-") {
 		return ""
 	}
-	jaas := f.value("listener.name." + strings.ToLower(name) + "." + strings.ToLower(mechanism) + ".sasl.jaas.config")
-	if jaas == "" {
-		jaas = f.value("sasl.jaas.config")
-	}
-	return userOf(jaas)
+	return userOf(f.value("listener.name." + strings.ToLower(name) + "." + strings.ToLower(mechanism) + ".sasl.jaas.config"))
 }
 
 // userOf is the user of a JAAS entry; "" when it says none or hides it.

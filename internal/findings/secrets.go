@@ -92,7 +92,7 @@ func outsideLogins(l *look) {
 	name, protocol, ok := interBroker(f)
 	if ok && strings.HasPrefix(protocol, "SASL_") && !l.hasJAAS(f, name) {
 		l.found(f.at("sasl.mechanism.inter.broker.protocol"), fmt.Sprintf("brokers log in to %s with a JAAS file that the JVM is given", name),
-			"Give every controller the same login: the JAAS file by java.security.auth.login.config in its environment, or sasl.jaas.config in the controllers' settings.")
+			"Give every controller the same login: the JAAS file by java.security.auth.login.config in its environment, or its listener.name.LISTENER.MECHANISM.sasl.jaas.config in the controllers' settings.")
 	}
 	if strings.EqualFold(f.value("zookeeper.set.acl"), "true") && !strings.EqualFold(f.value("zookeeper.ssl.client.enable"), "true") {
 		l.found(f.at("zookeeper.set.acl"), "brokers log in to ZooKeeper with the section Client of a JAAS file",
@@ -100,9 +100,11 @@ func outsideLogins(l *look) {
 	}
 }
 
+// hasJAAS counts keys with the listener's prefix only: a bare sasl.jaas.config in
+// a server's file is ignored with a warning (3.9, JaasContext).
 func (l *look) hasJAAS(f propertiesFile, name string) bool {
 	in := func(key string) bool {
-		return strings.HasSuffix(key, "sasl.jaas.config") && (key == "sasl.jaas.config" || strings.HasPrefix(key, "listener.name."+strings.ToLower(name)+"."))
+		return strings.HasSuffix(key, ".sasl.jaas.config") && strings.HasPrefix(key, "listener.name."+strings.ToLower(name)+".")
 	}
 	if slices.ContainsFunc(f.doc.Keys(), in) {
 		return true
