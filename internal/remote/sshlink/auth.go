@@ -34,7 +34,7 @@ type identities struct {
 // counts each key it does not know as a failure.
 func loadIdentities(ctx context.Context, l login) (identities, func(), error) {
 	var ids identities
-	inAgent, done, agentErr := agentSigners(ctx)
+	inAgent, done, agentErr := agentSigners(ctx, l.agent)
 	for _, path := range l.keys {
 		err := ids.addFile(ctx, l, path, inAgent)
 		switch {
@@ -154,18 +154,17 @@ func readCertificate(path string, signer ssh.Signer) (ssh.Signer, error) {
 	return certified, nil
 }
 
-// agentSigners are the keys that the agent at SSH_AUTH_SOCK holds. They sign
-// through the agent's connection, which done closes.
-func agentSigners(ctx context.Context) (list []ssh.Signer, done func(), err error) {
+// agentSigners are the keys that the agent holds. They sign through the agent's
+// connection, which done closes.
+func agentSigners(ctx context.Context, socket string) (list []ssh.Signer, done func(), err error) {
 	none := func() {}
-	socket := os.Getenv("SSH_AUTH_SOCK")
 	if socket == "" {
 		return nil, none, nil
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, none, fmt.Errorf("the agent at SSH_AUTH_SOCK does not answer: %w", err)
+		return nil, none, fmt.Errorf("the agent at %s does not answer: %w", socket, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // an agent that hangs
 	done = func() {
@@ -174,7 +173,7 @@ func agentSigners(ctx context.Context) (list []ssh.Signer, done func(), err erro
 	}
 	if list, err = agent.NewClient(conn).Signers(); err != nil {
 		done()
-		return nil, none, fmt.Errorf("the agent at SSH_AUTH_SOCK does not say its keys: %w", err)
+		return nil, none, fmt.Errorf("the agent at %s does not say its keys: %w", socket, err)
 	}
 	return list, done, nil
 }

@@ -255,6 +255,17 @@ func TestAnAgentAndCertificates(t *testing.T) {
 	if _, err := try(t, newPool(t), w, "true"); err != nil {
 		t.Errorf("with an agent: %v", err)
 	}
+	t.Setenv("OTHER_AGENT", os.Getenv("SSH_AUTH_SOCK"))
+	t.Setenv("SSH_AUTH_SOCK", "")
+	for said, works := range map[string]bool{"$OTHER_AGENT": true, os.Getenv("OTHER_AGENT"): true, "none": false} {
+		text := "Host *\n  IdentityFile " + filepath.Join(dir, "absent") + "\n  IdentityAgent " + said + "\n"
+		if err := os.WriteFile(w.Config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := try(t, newPool(t), w, "true"); (err == nil) != works {
+			t.Errorf("IdentityAgent %s: %v", said, err)
+		}
+	}
 }
 
 // sign writes a certificate beside a key.

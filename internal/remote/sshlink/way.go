@@ -35,7 +35,8 @@ type login struct {
 	port       string
 	known      string // the name that known_hosts has it under, host:port
 	keys       []string
-	keysGiven  bool // by migrations.yaml or ssh_config, not the usual names
+	keysGiven  bool   // by migrations.yaml or ssh_config, not the usual names
+	agent      string // socket of the agent to ask; empty: none
 	knownHosts []string
 	jumps      []Way // in the order they are gone through
 }
@@ -69,6 +70,7 @@ func resolve(w Way) (login, error) {
 	}
 	l.known = net.JoinHostPort(cmp.Or(settings.get("HostKeyAlias"), l.host), l.port)
 	l.fillFiles(settings)
+	l.agent = l.agentSocket(settings.get("IdentityAgent"))
 	l.jumps, err = jumps(w, cmp.Or(w.Jump, settings.get("ProxyJump")))
 	return l, err
 }
@@ -91,6 +93,20 @@ func (l *login) fillFiles(s settings) {
 	for i, k := range l.knownHosts {
 		l.knownHosts[i] = l.expand(k)
 	}
+}
+
+// agentSocket reads ssh_config's IdentityAgent: a path, the name of a variable
+// behind a dollar sign, SSH_AUTH_SOCK as by default, or none.
+func (l *login) agentSocket(said string) string {
+	switch {
+	case said == "" || said == "SSH_AUTH_SOCK":
+		return os.Getenv("SSH_AUTH_SOCK")
+	case strings.EqualFold(said, "none"):
+		return ""
+	case strings.HasPrefix(said, "$"):
+		return os.Getenv(strings.Trim(said[1:], "{}"))
+	}
+	return l.expand(said)
 }
 
 // expand replaces what ssh_config(5) allows in paths.
