@@ -108,7 +108,7 @@ func (m *Machine) command(r request) {
 	case Resume:
 		m.answer(r, m.resume(r))
 	case Retry:
-		m.answer(r, m.retry(r))
+		m.retrySeeing(r)
 	case Rehearsal:
 		m.answer(r, m.register(r))
 	default:
@@ -155,6 +155,17 @@ func (m *Machine) retry(r request) error {
 	}
 	m.look()
 	return nil
+}
+
+// retrySeeing keeps a retry that comes before this process has seen anything:
+// which nodes do not run and are started again, only a snapshot tells.
+func (m *Machine) retrySeeing(r request) {
+	if m.state.Blocked == nil || m.seen {
+		m.answer(r, m.retry(r))
+		return
+	}
+	m.pending = append(m.pending, waiting{r, m.deps.Now()})
+	m.look()
 }
 
 func (m *Machine) appendOr(kind phases.Kind, actor string, body phases.Body) error {
@@ -268,6 +279,9 @@ func (m *Machine) fresh(w waiting) (err error, again bool) {
 		}
 		m.judge()
 		m.decision = phases.Decide(m.state, m.situation(), m.deps.Now())
+	}
+	if w.Verb == Retry {
+		return m.retry(w.request), false
 	}
 	if w.Verb == Drill {
 		return m.startDrill(w.request), false

@@ -241,6 +241,25 @@ func TestABrokerThatDiesAfterItsStartBlocksAtOnceAndRetryStartsIt(t *testing.T) 
 	})
 }
 
+// A service that had just been started again took a retry before it had seen
+// that the node does not run: nothing was started, and it blocked once more.
+func TestARetryRightAfterARestartStillStartsTheDeadNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dies(t, func(c *simcluster.Cluster) {
+			c.DieAfterStart(1, 1, 5*time.Second, "Encountered fatal fault: out of luck")
+		})
+		d.blocked(2 * time.Minute)
+		d.r.end()
+		d.r = begin(t, d.c, d.s, afterEntry, nil)
+		defer d.r.end()
+		d.retry()
+		d.goesOn(cluster.Hybrid, 1, 1)
+		if got := d.retries(); !slices.Equal(got, []string{"alice"}) {
+			t.Errorf("retried by %v, want once by a person", got)
+		}
+	})
+}
+
 // startOf is when a node's newest start was performed.
 func startOf(c *simcluster.Cluster, id int32) (at time.Time) {
 	for _, e := range c.Effects() {
