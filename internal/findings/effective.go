@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"migrator/internal/configgen"
+	"migrator/internal/facts"
 )
 
 // renderedKeys are what a rendered file changes or rests on: where something
@@ -47,7 +48,7 @@ func (l *look) compare(rendered bool, fix string) {
 // not, or when what decides cannot be compared. A key that the file does not
 // have can get its source from a synonym (log.retention.ms from .minutes), so
 // that counts for rendered keys only, which have none.
-func (f propertiesFile) otherwise(s Setting, rendered bool) string {
+func (f propertiesFile) otherwise(s facts.Setting, rendered bool) string {
 	text, inFile := f.doc.Value(s.Name)
 	switch {
 	case strings.HasPrefix(s.Source, "dynamic") || s.Source == "other" || strings.Contains(text, "${"):

@@ -10,6 +10,7 @@ import (
 	"migrator/internal/cluster"
 	"migrator/internal/config"
 	"migrator/internal/configgen"
+	"migrator/internal/facts"
 )
 
 const protocolVersion = "inter.broker.protocol.version"
@@ -22,9 +23,9 @@ func (l *look) brokerNodes() []config.Node {
 }
 
 // running is what a broker says it runs with, by name; ok is false when it did not say.
-func (l *look) running(id int32) (map[string]Setting, bool) {
+func (l *look) running(id int32) (map[string]facts.Setting, bool) {
 	list, ok := l.s.Effective[id].Get()
-	out := make(map[string]Setting, len(list))
+	out := make(map[string]facts.Setting, len(list))
 	for _, s := range list {
 		out[s.Name] = s
 	}

@@ -15,8 +15,8 @@ type Survey struct {
 	Tree facts.Fact[Tree] // every znode of Kafka's below the chroot
 
 	// Asked of brokers over Kafka's protocol.
-	Effective map[int32]facts.Fact[[]Setting] // DescribeConfigs of each broker
-	LogDirs   map[int32]facts.Fact[[]LogDir]  // DescribeLogDirs
+	Effective map[int32]facts.Fact[[]facts.Setting] // DescribeConfigs of each broker
+	LogDirs   map[int32]facts.Fact[[]LogDir]        // DescribeLogDirs
 	// Releases are the brokers' minor releases, such as "3.9", told by the
 	// requests they serve; empty when they fit none.
 	Releases map[int32]facts.Fact[string]
@@ -25,16 +25,6 @@ type Survey struct {
 	Machines map[int32]Machine      // what was looked at on each node
 
 	parsed *parsed // filled by the first check that reads topics
-}
-
-// Setting is one effective setting as a broker reports it. Value is empty for
-// a sensitive one.
-type Setting struct {
-	Name      string
-	Value     string
-	Null      bool
-	Sensitive bool
-	Source    string // dynamic-broker, dynamic-default, static, default
 }
 
 // LogDir is one log directory as the broker reports it.

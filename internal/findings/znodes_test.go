@@ -67,7 +67,7 @@ func withZnodes(change map[string]*string) Survey {
 	s.Tree = known(NewTree(nodes))
 	s.Snapshot.Metadata = known(facts.Metadata{ClusterID: clusterID})
 	s.Snapshot.MinISR = known(map[string]int{"orders": 2})
-	s.Effective, s.LogDirs, s.Releases = map[int32]facts.Fact[[]Setting]{}, map[int32]facts.Fact[[]LogDir]{}, map[int32]facts.Fact[string]{}
+	s.Effective, s.LogDirs, s.Releases = map[int32]facts.Fact[[]facts.Setting]{}, map[int32]facts.Fact[[]LogDir]{}, map[int32]facts.Fact[string]{}
 	for id := int32(1); id <= 3; id++ {
 		s = runsWith(s, id)
 		s.LogDirs[id] = known([]LogDir{{Path: fmt.Sprintf("/d%d/a", id)}, {Path: fmt.Sprintf("/d%d/b", id)}})
@@ -77,17 +77,17 @@ func withZnodes(change map[string]*string) Survey {
 }
 
 // runsWith is a broker that runs with what its file says, and with more.
-func runsWith(s Survey, id int32, more ...Setting) Survey {
+func runsWith(s Survey, id int32, more ...facts.Setting) Survey {
 	file, _ := s.Snapshot.Files[id].Get()
 	doc, err := configgen.Parse(file.Content)
 	if err != nil {
 		return s
 	}
-	var list []Setting
+	var list []facts.Setting
 	for _, key := range doc.Keys() {
 		value, _ := doc.Value(key)
-		if !slices.ContainsFunc(more, func(m Setting) bool { return m.Name == key }) {
-			list = append(list, Setting{Name: key, Value: value, Source: "static", Sensitive: configgen.Secret(key)})
+		if !slices.ContainsFunc(more, func(m facts.Setting) bool { return m.Name == key }) {
+			list = append(list, facts.Setting{Name: key, Value: value, Source: "static", Sensitive: configgen.Secret(key)})
 		}
 	}
 	s.Effective[id] = known(append(list, more...))

@@ -12,6 +12,7 @@ import (
 	"migrator/internal/canary"
 	"migrator/internal/facts"
 	"migrator/internal/kafkaread"
+	"migrator/internal/survey"
 )
 
 // metadataVersion is the feature whose finalized level ApiVersions shows.
@@ -60,7 +61,7 @@ func openBrokers(b *kafkaread.Brokers) brokersSource {
 				return nil, err
 			}
 			list, err := b.Settings(ctx, host, port, id)
-			return settingFacts(list), err
+			return survey.Settings(list), err
 		},
 	}
 }
@@ -174,17 +175,4 @@ func canaryFact(s canary.Stats) facts.Canary {
 		Stall: s.CurrentProduceStall, LastAck: s.LastAck,
 		MarkerKey: s.LastMetadataWrite.Key, MarkerValue: s.LastMetadataWrite.Value, MarkerAt: s.LastMetadataWrite.At,
 	}
-}
-
-// settingFacts leaves out what a broker says of secrets, were it to say anything.
-func settingFacts(list []kafkaread.Setting) []facts.Setting {
-	out := make([]facts.Setting, 0, len(list))
-	for _, s := range list {
-		one := facts.Setting{Name: s.Name, Null: s.Value == nil, Sensitive: s.Sensitive, Source: s.Source}
-		if s.Value != nil && !s.Sensitive {
-			one.Value = *s.Value
-		}
-		out = append(out, one)
-	}
-	return out
 }

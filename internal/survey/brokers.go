@@ -18,7 +18,7 @@ const askLimit = 5 * time.Second
 
 // brokers asks every broker of the inventory, all at once, what it runs with.
 func brokers(ctx context.Context, m config.Migration, s *findings.Survey) {
-	s.Effective, s.LogDirs, s.Releases = map[int32]facts.Fact[[]findings.Setting]{}, map[int32]facts.Fact[[]findings.LogDir]{}, map[int32]facts.Fact[string]{}
+	s.Effective, s.LogDirs, s.Releases = map[int32]facts.Fact[[]facts.Setting]{}, map[int32]facts.Fact[[]findings.LogDir]{}, map[int32]facts.Fact[string]{}
 	client, err := connect.Brokers(m.Kafka)
 	if err != nil {
 		return // config has judged the addresses; without a client every fact stays unknown
@@ -53,30 +53,35 @@ func brokers(ctx context.Context, m config.Migration, s *findings.Survey) {
 
 // answers is what one broker said.
 type answers struct {
-	settings facts.Fact[[]findings.Setting]
+	settings facts.Fact[[]facts.Setting]
 	dirs     facts.Fact[[]findings.LogDir]
 	release  facts.Fact[string]
 }
 
 func (a *answers) none(cause string) {
 	begun := time.Now()
-	a.settings = facts.Unknown[[]findings.Setting](cause, "DescribeConfigs", begun)
+	a.settings = facts.Unknown[[]facts.Setting](cause, "DescribeConfigs", begun)
 	a.dirs = facts.Unknown[[]findings.LogDir](cause, "DescribeLogDirs", begun)
 	a.release = facts.Unknown[string](cause, "ApiVersions", begun)
 }
 
-func (a *answers) ask(ctx context.Context, client *kafkaread.Brokers, b facts.MetadataBroker) {
-	a.settings = answer(ctx, "DescribeConfigs", b, func(ctx context.Context) ([]findings.Setting, error) {
-		list, err := client.Settings(ctx, b.Host, b.Port, b.ID)
-		out := make([]findings.Setting, 0, len(list))
-		for _, s := range list {
-			one := findings.Setting{Name: s.Name, Null: s.Value == nil, Sensitive: s.Sensitive, Source: s.Source}
-			if s.Value != nil && !s.Sensitive {
-				one.Value = *s.Value
-			}
-			out = append(out, one)
+// Settings leaves out what a broker says of secrets, were it to say anything.
+func Settings(list []kafkaread.Setting) []facts.Setting {
+	out := make([]facts.Setting, 0, len(list))
+	for _, s := range list {
+		one := facts.Setting{Name: s.Name, Null: s.Value == nil, Sensitive: s.Sensitive, Source: s.Source}
+		if s.Value != nil && !s.Sensitive {
+			one.Value = *s.Value
 		}
-		return out, err
+		out = append(out, one)
+	}
+	return out
+}
+
+func (a *answers) ask(ctx context.Context, client *kafkaread.Brokers, b facts.MetadataBroker) {
+	a.settings = answer(ctx, "DescribeConfigs", b, func(ctx context.Context) ([]facts.Setting, error) {
+		list, err := client.Settings(ctx, b.Host, b.Port, b.ID)
+		return Settings(list), err
 	})
 	a.dirs = answer(ctx, "DescribeLogDirs", b, func(ctx context.Context) ([]findings.LogDir, error) {
 		list, err := client.LogDirs(ctx, b.Host, b.Port)

@@ -132,7 +132,8 @@ const secondLook = 500 * time.Millisecond
 // clients are the connections that ZooKeeper's members show twice.
 func clients(ctx context.Context, m config.Migration) facts.Fact[[]findings.ZKClient] {
 	return fact(ctx, "the four-letter word cons", func(ctx context.Context) ([]findings.ZKClient, error) {
-		before, err := zkread.Clients(ctx, m.ZooKeeper.Connect, connect.ZooKeeper(m.ZooKeeper))
+		login := connect.ZooKeeper(m.ZooKeeper)
+		before, err := zkread.Clients(ctx, m.ZooKeeper.Connect, login)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +142,7 @@ func clients(ctx context.Context, m config.Migration) facts.Fact[[]findings.ZKCl
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		now, err := zkread.Clients(ctx, m.ZooKeeper.Connect, connect.ZooKeeper(m.ZooKeeper))
+		now, err := zkread.Clients(ctx, m.ZooKeeper.Connect, login)
 		if err != nil {
 			return nil, err
 		}
